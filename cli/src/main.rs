@@ -1,0 +1,2 @@
+//! The command `verbsguard`.
+fn main() {}

@@ -1,0 +1,2 @@
+//! What verbsguard knows and judges: rules, lifetimes, ledger, reports.
+#![forbid(unsafe_code)]

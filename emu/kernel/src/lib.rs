@@ -1,0 +1,1 @@
+//! The kernel half of the emulated device.

@@ -1,0 +1,1 @@
+//! The preloaded half of the emulated device.

@@ -1,0 +1,1 @@
+//! The shared library that stands between a program and rdma-core.

@@ -1,2 +1,8 @@
 //! What verbsguard knows and judges: rules, lifetimes, ledger, reports.
 #![forbid(unsafe_code)]
+
+pub mod finding;
+pub mod options;
+pub mod report;
+pub mod rules;
+pub mod site;

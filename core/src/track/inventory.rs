@@ -36,6 +36,13 @@ pub enum Live {
     Child(usize, Child),
 }
 
+impl Live {
+    /// Whether it is an open context whose device file has this descriptor.
+    pub fn has_cmd_fd(&self, fd: i32) -> bool {
+        matches!(self, Live::Context(_, context) if context.cmd_fd == fd)
+    }
+}
+
 impl Tracker {
     /// Counts what is alive.
     pub fn totals(&self) -> Totals {

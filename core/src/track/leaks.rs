@@ -117,6 +117,17 @@ impl Tracker {
         self.counted_groups(groups)
     }
 
+    /// How many objects and references are lost now: told or not.
+    pub fn lost_count(&self) -> u64 {
+        let mut lost = 0;
+        self.each_reference(|_, reference| {
+            let closed = reference.context_closed && reference.kind == Kind::Pd;
+            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+        });
+        let open = self.files().into_iter().filter(|file| file.has_open_contexts());
+        lost + open.map(|file| file.orphans()).sum::<u64>()
+    }
+
     /// What the end of this process leaves behind.
     pub fn lost_at_exit(&self, leaks: Leaks, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();

@@ -46,8 +46,8 @@ impl Live {
 impl Tracker {
     /// Counts what is alive.
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        totals.contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        let contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        let mut totals = Totals { contexts, ..Totals::default() };
         for shard in self.table.shards() {
             for (_, thing) in shard.iter() {
                 match thing {

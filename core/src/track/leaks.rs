@@ -57,10 +57,10 @@ struct Groups(Vec<Lost>);
 impl Groups {
     fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
         let site = reference.born.site;
-        let same = |lost: &&mut Lost| {
+        let same = |lost: &Lost| {
             (lost.fault, lost.kind, lost.file, lost.site) == (fault, reference.kind, reference.file, site)
         };
-        let group = match self.0.iter_mut().position(|mut lost| same(&&mut lost)) {
+        let group = match self.0.iter().position(same) {
             Some(at) => &mut self.0[at],
             None => {
                 let (kind, file) = (reference.kind, reference.file);

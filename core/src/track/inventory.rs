@@ -1,0 +1,149 @@
+//! What is alive now, for the summary, `verbsguard_get_stats` and `verbsguard_dump`; names and exemptions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Child, ChildKind, Context, Death, Origin, Reference, Thing, Tracker};
+use crate::finding::{HolderInfo, HolderState, Role};
+use crate::ledger::Kind;
+
+/// How many holders a finding lists.
+const HOLDERS: usize = 16;
+
+/// Live things by type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Open contexts.
+    pub contexts: u64,
+    /// Live PD references.
+    pub pds: u64,
+    /// Live UMEM references.
+    pub umems: u64,
+    /// Memory regions.
+    pub mrs: u64,
+    /// Parent domains.
+    pub parent_domains: u64,
+}
+
+/// One live thing.
+#[derive(Clone, Debug)]
+pub enum Live {
+    /// An open context.
+    Context(usize, Context),
+    /// A live reference.
+    Reference(usize, Reference),
+    /// A child of a PD.
+    Child(usize, Child),
+}
+
+impl Tracker {
+    /// Counts what is alive.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        totals.contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        for shard in self.table.shards() {
+            for (_, thing) in shard.iter() {
+                match thing {
+                    Thing::Reference(reference) if !reference.is_live() => {}
+                    Thing::Reference(reference) if reference.kind == Kind::Pd => totals.pds += 1,
+                    Thing::Reference(_) => totals.umems += 1,
+                    Thing::Child(child) if child.kind == ChildKind::Mr => totals.mrs += 1,
+                    Thing::Child(_) => totals.parent_domains += 1,
+                }
+            }
+        }
+        totals
+    }
+
+    /// All that is alive, contexts first, then in the order of birth.
+    pub fn live(&self) -> Vec<Live> {
+        let mut contexts: Vec<_> = {
+            let contexts = self.contexts.read();
+            contexts.iter().filter(|(_, context)| context.is_open()).map(|(at, found)| (at, found.clone())).collect()
+        };
+        contexts.sort_by_key(|(_, context)| context.id);
+        let mut things = Vec::new();
+        for shard in self.table.shards() {
+            things.extend(shard.iter().filter(|(_, thing)| is_live(thing)).map(|(at, thing)| (at, thing.clone())));
+        }
+        things.sort_by_key(|(_, thing)| thing.serial());
+        let contexts = contexts.into_iter().map(|(at, context)| Live::Context(at, context));
+        let things = things.into_iter().map(|(at, thing)| match thing {
+            Thing::Reference(reference) => Live::Reference(at, reference),
+            Thing::Child(child) => Live::Child(at, child),
+        });
+        contexts.chain(things).collect()
+    }
+
+    /// How the object of `reference` died, where that is known.
+    pub fn death_of(&self, reference: &Reference) -> Option<Death> {
+        self.file(reference.file)?.death(reference.kind, reference.handle, reference.generation?)
+    }
+
+    /// Who holds the object of `reference` besides it.
+    pub fn holders_of(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
+        let Some(generation) = reference.generation else { return Vec::new() };
+        let file = self.file(reference.file);
+        let counted = file.map_or(0, |file| file.references(reference.kind, reference.handle, generation));
+        // A look at every reference is only worth it where there is another one.
+        if counted <= u32::from(reference.is_live()) {
+            return Vec::new();
+        }
+        let is_other = |other: &Reference| {
+            other.is_live()
+                && other.serial != reference.serial
+                && (other.file, other.kind, other.handle) == (reference.file, reference.kind, reference.handle)
+                && other.generation == reference.generation
+        };
+        let mut others = Vec::new();
+        for shard in self.table.shards() {
+            others.extend(shard.iter().filter_map(|(_, thing)| match thing {
+                Thing::Reference(other) if is_other(other) => Some(self.holder(other, now)),
+                _ => None,
+            }));
+        }
+        others.sort_by_key(|holder| std::cmp::Reverse(holder.age));
+        others.truncate(HOLDERS);
+        others
+    }
+
+    fn holder(&self, reference: &Reference, now: u64) -> HolderInfo {
+        let role = match reference.origin {
+            _ if reference.inherited => Role::Heir,
+            Origin::Owned => Role::Owner,
+            Origin::Imported => Role::Importer,
+        };
+        HolderInfo {
+            pid: self.me.pid,
+            comm: self.me.comm.clone(),
+            role,
+            state: HolderState::Holds,
+            age: Some(Duration::from_nanos(now.saturating_sub(reference.born.time))),
+        }
+    }
+
+    /// Gives the live reference at `address` a name for reports. False if there is none.
+    pub fn name(&self, address: usize, name: Arc<str>) -> bool {
+        self.change(address, |reference| reference.name = Some(name))
+    }
+
+    /// Never reports the live reference at `address` as lost. False if there is none.
+    pub fn ignore(&self, address: usize) -> bool {
+        self.change(address, |reference| reference.ignored = true)
+    }
+
+    fn change(&self, address: usize, change: impl FnOnce(&mut Reference)) -> bool {
+        let mut shard = self.table.at(address);
+        let Some(serial) = shard.reference(address).filter(|now| now.is_live()).map(|now| now.serial) else {
+            return false;
+        };
+        shard.reference_mut(address, serial).map(change).is_some()
+    }
+}
+
+fn is_live(thing: &Thing) -> bool {
+    match thing {
+        Thing::Reference(reference) => reference.is_live(),
+        Thing::Child(_) => true,
+    }
+}

@@ -5,6 +5,7 @@
 #ifndef TRACE_H
 #define TRACE_H
 
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>

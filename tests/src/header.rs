@@ -1,0 +1,1 @@
+//! C headers made from the guard's Rust by cbindgen: the one that users include, and two for the ABI tests.

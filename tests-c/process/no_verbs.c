@@ -2,8 +2,6 @@
  * A program that is linked to verbs and uses none: no output, no file.
  *
  * log: file
- * output: empty
- * parity: yes
  */
 #include "../common/trace.h"
 

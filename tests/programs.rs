@@ -3,14 +3,14 @@
 //! `cargo test -p verbsguard-tests --test programs -- 65::misuse` runs some of them.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use verbsguard_core::rules::Rule;
 use verbsguard_tests::program::{self, Program};
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
-use verbsguard_tests::{Outcome, built, project, run};
+use verbsguard_tests::{Outcome, built, output_of, project, run};
 
 /// Rules that no program here can fire, and why.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -37,31 +37,31 @@ fn trials() -> Outcome<Vec<Trial>> {
         let proving = bench.clone();
         trials.push(Trial::test(format!("{version}::right_libraries"), move || Ok(proving.proof()?)));
         for program in &programs {
-            add(&mut trials, &bench, program);
+            add(&mut trials, &Arc::new(Compiled::new(&bench, program)));
         }
     }
     Ok(trials)
 }
 
-/// A program gives one trial that compares its findings, and one that compares its trace.
-fn add(trials: &mut Vec<Trial>, bench: &Arc<Bench>, program: &Program) {
-    let version = bench.core.version;
-    let expectation = &program.expectation;
+/// A program gives one trial that compares its findings, one that compares its trace, and one under jemalloc.
+fn add(trials: &mut Vec<Trial>, compiled: &Arc<Compiled>) {
+    let version = compiled.bench.core.version;
+    let Program { name, expectation, .. } = &compiled.program;
     let too_old = (version < expectation.needs).then(|| format!("needs rdma-core {}", expectation.needs));
-    let compiled = Arc::new(Compiled { bench: bench.clone(), program: program.clone(), path: OnceLock::new() });
-    let guarded = compiled.clone();
-    let trial = Trial::test(format!("{version}::{}", program.name), move || Ok(guarded.guarded()?));
-    trials.push(or_skipped(trial, too_old.clone()));
+    let mut trial = |name: String, test: fn(&Compiled) -> Outcome| {
+        let compiled = compiled.clone();
+        let trial = Trial::test(format!("{version}::{name}"), move || Ok(test(&compiled)?));
+        trials.push(match &too_old {
+            Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
+            None => trial,
+        });
+    };
+    trial(name.clone(), Compiled::guarded);
     if expectation.no_parity.is_none() {
-        let trial = Trial::test(format!("{version}::parity::{}", program.name), move || Ok(compiled.parity()?));
-        trials.push(or_skipped(trial, too_old));
+        trial(format!("parity::{name}"), Compiled::parity);
     }
-}
-
-fn or_skipped(trial: Trial, why: Option<String>) -> Trial {
-    match why {
-        Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
-        None => trial,
+    if version == VERSIONS[0] && name.starts_with("legal::") {
+        trial(format!("jemalloc::{name}"), Compiled::under_jemalloc);
     }
 }
 
@@ -144,6 +144,10 @@ struct Compiled {
 }
 
 impl Compiled {
+    fn new(bench: &Arc<Bench>, program: &Program) -> Compiled {
+        Compiled { bench: bench.clone(), program: program.clone(), path: OnceLock::new() }
+    }
+
     fn path(&self) -> Outcome<PathBuf> {
         self.bench.proof()?;
         self.path.get_or_init(|| self.bench.compile(&self.program)).clone()
@@ -163,5 +167,14 @@ impl Compiled {
 
     fn parity(&self) -> Outcome {
         run::parity(&self.path()?, &self.folder("parity")?, &self.program.expectation)
+    }
+
+    /// jemalloc does not scribble over what is freed, and gives addresses out in another order.
+    fn under_jemalloc(&self) -> Outcome {
+        let root = output_of(&mut Command::new(project().join("scripts/jemalloc-root")))?;
+        let library = format!("{}/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", root.trim());
+        let mut expectation = self.program.expectation.clone();
+        expectation.env.push(("LD_PRELOAD".into(), library));
+        run::guarded(&self.path()?, &self.folder("jemalloc")?, &expectation)
     }
 }

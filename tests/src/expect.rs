@@ -65,8 +65,6 @@ pub struct Expectation {
     pub shows: Vec<String>,
     /// Environment of the run.
     pub env: Vec<(String, String)>,
-    /// How the program is linked, where it is not the usual way.
-    pub link: Option<String>,
 }
 
 const ERROR_STATUS: i32 = 23;
@@ -111,7 +109,6 @@ impl Expectation {
                 let (name, value) = value.split_once('=').ok_or("not KEY=VALUE")?;
                 self.env.push((name.into(), value.into()));
             }
-            "link" => self.link = Some(value.into()),
             // Free text may hold a colon.
             _ => {}
         }

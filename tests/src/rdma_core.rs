@@ -56,13 +56,16 @@ impl RdmaCore {
     }
 
     /// Adds what links a program against these libraries.
-    pub fn link(&self, cc: &mut Command) {
-        let lib = self.lib();
-        cc.arg(format!("-L{}", lib.display())).args(["-Wl,--no-as-needed", "-lmlx5", "-libverbs"]).args([
-            "-Wl,--allow-shlib-undefined",
-            "-Wl,--disable-new-dtags",
-            &format!("-Wl,-rpath,{}", lib.display()),
-        ]);
+    fn link(&self, cc: &mut Command) {
+        cc.arg(format!("-L{}", self.lib().display())).args(["-Wl,--no-as-needed", "-lmlx5", "-libverbs"]);
+        self.rpath(cc);
+    }
+
+    /// Adds what makes a program load these libraries, and start by their own loader.
+    pub fn rpath(&self, cc: &mut Command) {
+        // Not a runpath: a preloaded library's own needs are to be met from here too.
+        cc.args(["-Wl,--allow-shlib-undefined", "-Wl,--disable-new-dtags"]);
+        cc.arg(format!("-Wl,-rpath,{}", self.lib().display()));
         if let Some(loader) = self.loader() {
             cc.arg(format!("-Wl,--dynamic-linker={}", loader.display()));
         }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod finding;
+pub mod ledger;
 pub mod options;
 pub mod report;
 pub mod rules;

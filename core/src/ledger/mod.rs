@@ -1,0 +1,14 @@
+//! Who holds what: events, and the state that is their fold.
+//!
+//! Inside one process the guard folds its own events; processes that share a device file append the same events to files
+//! that all of them fold (docs/ledger.md). Everything here is safe, total and pure: whatever bytes or events come, nothing
+//! panics and memory stays in proportion to what is alive.
+
+mod event;
+mod object;
+mod query;
+mod state;
+
+pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};
+pub use state::{FileState, REMEMBERED_DEAD};

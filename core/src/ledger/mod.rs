@@ -8,6 +8,8 @@ mod event;
 mod object;
 mod query;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
 pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};

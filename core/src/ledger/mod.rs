@@ -5,8 +5,10 @@
 //! panics and memory stays in proportion to what is alive.
 
 mod event;
+pub mod log;
 mod object;
 mod query;
+pub mod record;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -69,6 +69,9 @@ pub struct Object {
     pub told: u64,
 }
 
+/// More destroying calls than these at one time are not counted.
+pub(super) const MOST_DYING: u8 = 15;
+
 impl Object {
     pub(super) fn new(kind: Kind, handle: Handle, seq: u64, second_id: Option<u32>, born: Mark, seen: bool) -> Self {
         Object {
@@ -103,7 +106,7 @@ impl Object {
 
     pub(super) fn dying(&mut self, mark: Mark) {
         if self.may_live() {
-            self.dying = self.dying.saturating_add(1);
+            self.dying = (self.dying + 1).min(MOST_DYING);
             self.state = ObjectState::Dying;
             self.end = Some(End { how: EndHow::Destroyed, mark });
         }

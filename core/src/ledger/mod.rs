@@ -5,6 +5,7 @@
 //! panics and memory stays in proportion to what is alive.
 
 mod event;
+mod file_id;
 pub mod log;
 mod object;
 mod query;
@@ -14,5 +15,6 @@ mod state;
 mod tests;
 
 pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+pub use file_id::FileId;
 pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};
 pub use state::{FileState, REMEMBERED_DEAD};

@@ -221,6 +221,9 @@ impl World for Alone {
     fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
         Some(false)
     }
+    fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
+        Some(false)
+    }
 }
 
 struct Run {
@@ -239,7 +242,7 @@ fn told(faults: &[(verbsguard_core::check::Fault, Subject)]) -> Found {
 impl Run {
     fn new() -> Run {
         let tracker = Tracker::new(Policy(Options::default()), Me::default());
-        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), true));
+        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, true, None));
         let opened =
             OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
         tracker.opened(opened, &file, mark());
@@ -300,7 +303,7 @@ impl Run {
             return;
         }
         if let Ok(Some(token)) = verdict.outcome {
-            self.tracker.exported(token);
+            self.tracker.exported(token, mark());
         }
         if self.model.alive(&it) {
             self.model.kernel.objects.get_mut(&it.handle).unwrap().exported = true;

@@ -58,6 +58,7 @@ impl Tracker {
     /// Takes in a context that was just made on `file`.
     pub fn opened(&self, opened: OpenedContext, file: &DeviceFile, mark: Mark) {
         file.open_contexts.fetch_add(1, Ordering::Relaxed);
+        file.opened(opened.origin == ContextOrigin::Opened, mark);
         let context = Context {
             id: ContextId::default(),
             file: file.index,
@@ -135,7 +136,11 @@ impl Tracker {
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         let lives_on = !last || world.is_held_elsewhere(&file) == Some(true);
-        self.lost_at_close(token.id, &file, lives_on, world)
+        let lost = self.lost_at_close(token.id, &file, lives_on, world);
+        if let (true, Some(journal)) = (last, file.journal()) {
+            journal.leave();
+        }
+        lost
     }
 
     /// The kernel takes a context's children with it, or keeps them where nobody can name them.

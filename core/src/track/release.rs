@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{ChildKind, End, Failure, FileIndex, Mark, Reference, State, Subject, Thing, Tracker, Verdict, World};
 use crate::check::{self, Fault, ReleaseView, errno};
-use crate::ledger::{Generation, Kind};
+use crate::ledger::{Generation, How, Kind};
 use crate::rules::{Rule, Severity};
 
 /// How long a second release waits for the outcome of the first one before it is forwarded without a claim.
@@ -122,7 +122,9 @@ impl Tracker {
     fn release_view<'a>(&self, reference: &'a Reference) -> ReleaseView<'a> {
         let file = self.file(reference.file);
         let (fate, others) = match (&file, reference.generation) {
-            (Some(file), Some(generation)) => file.fate_and_others(reference.kind, reference.handle, generation),
+            (Some(file), Some(generation)) => {
+                file.fate_and_others(reference.kind, reference.handle, generation, reference.serial)
+            }
             _ => (check::Fate::Unknown, false),
         };
         ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }
@@ -176,9 +178,14 @@ impl Tracker {
         if let Some(victim) = token.victim {
             file.destroyed(token.kind, token.handle, victim, mark);
         }
-        let Some(generation) = token.generation else { return Vec::new() };
-        let last = ended.as_deref().filter(|reference| !reference.ignored).cloned();
-        file.released(token.kind, token.handle, generation, last);
+        let how = match token.end {
+            End::Destroy => How::Destroyed,
+            End::Unimport => How::Unimported,
+        };
+        file.released(token.serial, how, mark);
+        if let Some(generation) = token.generation {
+            file.disowned(generation);
+        }
         match ended {
             Some(reference) if token.end == End::Destroy && token.others => {
                 let rule = match token.kind {

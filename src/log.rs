@@ -78,6 +78,12 @@ impl Log {
     }
 }
 
+/// Writes to a descriptor of the program's: the errno value where that fails.
+pub fn write_to(fd: c_int, bytes: &[u8]) -> Result<(), c_int> {
+    let _quiet = Quiet::new();
+    quiet::write_all(fd, bytes)
+}
+
 /// This host's name.
 pub fn host_name() -> String {
     let mut name = [0u8; 256];

@@ -239,7 +239,7 @@ impl Finding {
             repeat: 1,
             objects: Vec::new(),
             stacks: Stacks::default(),
-            page: rule.page().into(),
+            page: rule.page_for(function),
             lost: 0,
         }
     }

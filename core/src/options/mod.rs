@@ -13,7 +13,7 @@ use wildmatch::WildMatch;
 
 use crate::rules::{Rule, Severity};
 
-pub use help::help;
+pub use help::{help, manual};
 pub use keys::{KEYS, Key};
 
 /// The most frames that `stack` may ask for.

@@ -13,9 +13,16 @@ mod suppress;
 mod tally;
 mod text;
 
+use textwrap::WordSplitter;
+
 pub use json::SCHEMA;
 pub use pattern::{Place, check_pattern, expand};
 pub use reporter::Reporter;
 pub use summary::Summary;
 pub use suppress::Suppressions;
 pub use tally::Tally;
+
+/// Breaks a paragraph into lines of at most `width`, at spaces only: names with hyphens stay whole.
+pub fn fill(text: &str, width: usize) -> String {
+    textwrap::fill(text, textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation))
+}

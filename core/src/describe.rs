@@ -8,7 +8,7 @@ use crate::ledger::Kind;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
 use crate::track::{
-    Child, Context, ContextOrigin, Death, End, FileIndex, Lost, Moment, Named, Origin, Reference, State, Subject,
+    Child, Context, ContextOrigin, Death, End, FileIndex, Live, Lost, Moment, Named, Origin, Reference, State, Subject,
     Tracker,
 };
 
@@ -206,6 +206,17 @@ impl Tracker {
             finding.lost = lost.count;
         }
         finding
+    }
+
+    /// One live thing in words.
+    pub fn line(&self, live: &Live, now: u64) -> String {
+        let (object, born) = match live {
+            Live::Context(address, context) => (self.context_info(*address, context), context.born),
+            Live::Reference(address, reference) => (self.reference_info(*address, reference, now), reference.born),
+            Live::Child(address, child) => (self.child_info(*address, child), child.born),
+        };
+        let origin = object.origin.map_or("made", Came::word);
+        format!("{object}, {origin} {}", ago(now, born.time))
     }
 
     fn context_info(&self, address: usize, context: &Context) -> ObjectInfo {

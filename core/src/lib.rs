@@ -9,4 +9,5 @@ pub mod options;
 pub mod report;
 pub mod rules;
 pub mod site;
+pub mod symbols;
 pub mod track;

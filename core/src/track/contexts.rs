@@ -31,6 +31,13 @@ pub struct CloseToken {
     file: FileIndex,
 }
 
+impl CloseToken {
+    /// The context's address.
+    pub fn address(&self) -> usize {
+        self.address
+    }
+}
+
 impl Tracker {
     /// The device file that `is_it` recognises, or else what `make` makes of the next free index.
     pub fn find_or_add_file(
@@ -79,6 +86,12 @@ impl Tracker {
     pub fn context_by_id(&self, id: ContextId) -> Option<(usize, Context)> {
         let contexts = self.contexts.read();
         contexts.iter().find(|(_, context)| context.id == id).map(|(address, context)| (address, context.clone()))
+    }
+
+    /// The descriptors of the device files that are open here.
+    pub fn open_descriptors(&self) -> Vec<(i32, FileIndex)> {
+        let contexts = self.contexts.read();
+        contexts.iter().filter(|(_, found)| found.is_open()).map(|(_, found)| (found.cmd_fd, found.file)).collect()
     }
 
     /// Forgets the closed context at `address`, where another stands now.
@@ -139,20 +152,6 @@ impl Tracker {
         }
         for child in gone {
             self.uncount(&child);
-        }
-    }
-
-    /// After fork, in the child: everything known is the parent's, inherited here.
-    pub fn inherit(&self) {
-        for context in self.contexts.write().iter_mut() {
-            context.inherited = true;
-        }
-        for mut shard in self.table.shards() {
-            for (_, thing) in shard.iter_mut() {
-                if let Thing::Reference(reference) = thing {
-                    reference.inherited = true;
-                }
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
 
 use super::objects::{Object, Objects};
 use super::{ContextId, End, FileIndex, Mark, Origin, Reference};
@@ -65,6 +65,28 @@ impl DeviceFile {
             open_contexts: AtomicU32::new(0),
             gone: AtomicBool::new(false),
             objects: Arc::default(),
+        }
+    }
+
+    /// Locks the objects, for fork.
+    pub(super) fn lock_objects(&self) -> ArcMutexGuard<RawMutex, Objects> {
+        self.objects.lock_arc()
+    }
+
+    /// The same without waiting.
+    pub(super) fn try_lock_objects(&self) -> Option<ArcMutexGuard<RawMutex, Objects>> {
+        self.objects.try_lock_arc()
+    }
+
+    /// The same device file in a forked child.
+    pub(super) fn inherited(&self, objects: Objects) -> DeviceFile {
+        DeviceFile {
+            index: self.index,
+            label: self.label.clone(),
+            opened_here: self.opened_here,
+            open_contexts: AtomicU32::new(self.open_contexts.load(Ordering::Relaxed)),
+            gone: AtomicBool::new(self.is_gone()),
+            objects: Arc::new(Mutex::new(objects)),
         }
     }
 

@@ -36,11 +36,18 @@ pub enum Live {
     Child(usize, Child),
 }
 
+impl Live {
+    /// Whether it is an open context whose device file has this descriptor.
+    pub fn has_cmd_fd(&self, fd: i32) -> bool {
+        matches!(self, Live::Context(_, context) if context.cmd_fd == fd)
+    }
+}
+
 impl Tracker {
     /// Counts what is alive.
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        totals.contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        let contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        let mut totals = Totals { contexts, ..Totals::default() };
         for shard in self.table.shards() {
             for (_, thing) in shard.iter() {
                 match thing {

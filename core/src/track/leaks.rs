@@ -57,10 +57,10 @@ struct Groups(Vec<Lost>);
 impl Groups {
     fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
         let site = reference.born.site;
-        let same = |lost: &&mut Lost| {
+        let same = |lost: &Lost| {
             (lost.fault, lost.kind, lost.file, lost.site) == (fault, reference.kind, reference.file, site)
         };
-        let group = match self.0.iter_mut().position(|mut lost| same(&&mut lost)) {
+        let group = match self.0.iter().position(same) {
             Some(at) => &mut self.0[at],
             None => {
                 let (kind, file) = (reference.kind, reference.file);
@@ -115,6 +115,17 @@ impl Tracker {
             }
         }
         self.counted_groups(groups)
+    }
+
+    /// How many objects and references are lost now: told or not.
+    pub fn lost_count(&self) -> u64 {
+        let mut lost = 0;
+        self.each_reference(|_, reference| {
+            let closed = reference.context_closed && reference.kind == Kind::Pd;
+            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+        });
+        let open = self.files().into_iter().filter(|file| file.has_open_contexts());
+        lost + open.map(|file| file.orphans()).sum::<u64>()
     }
 
     /// What the end of this process leaves behind.

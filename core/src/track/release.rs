@@ -19,6 +19,8 @@ pub struct ReleaseToken {
     file: FileIndex,
     handle: u32,
     generation: Option<Generation>,
+    /// What a destroy will hit: whatever has the handle when it is made, which need not be what the reference meant.
+    victim: Option<Generation>,
     end: End,
     others: bool,
 }
@@ -102,6 +104,7 @@ impl Tracker {
                 file: reference.file,
                 handle: reference.handle,
                 generation: reference.generation,
+                victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
                 end,
                 others,
             })
@@ -125,6 +128,11 @@ impl Tracker {
         ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }
     }
 
+    fn victim(&self, reference: &Reference) -> Option<Generation> {
+        let current = self.file(reference.file)?.current(reference.kind, reference.handle)?;
+        current.alive.then_some(current.generation)
+    }
+
     /// The address of a live context, given where a PD or UMEM belongs.
     fn release_of_unknown(&self, address: usize) -> Verdict<ReleaseToken> {
         let contexts = self.contexts.read();
@@ -140,8 +148,8 @@ impl Tracker {
     }
 
     fn announce(&self, token: &ReleaseToken, mark: Mark) {
-        if let (End::Destroy, Some(generation), Some(file)) = (token.end, token.generation, self.file(token.file)) {
-            file.dying(token.kind, token.handle, generation, mark);
+        if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
+            file.dying(token.kind, token.handle, victim, mark);
         }
     }
 
@@ -164,10 +172,11 @@ impl Tracker {
             }
             Ended::Done(reference) => reference,
         };
-        let (Some(file), Some(generation)) = (file, token.generation) else { return Vec::new() };
-        if token.end == End::Destroy {
-            file.destroyed(token.kind, token.handle, generation, mark);
+        let Some(file) = file else { return Vec::new() };
+        if let Some(victim) = token.victim {
+            file.destroyed(token.kind, token.handle, victim, mark);
         }
+        let Some(generation) = token.generation else { return Vec::new() };
         let last = ended.as_deref().filter(|reference| !reference.ignored).cloned();
         file.released(token.kind, token.handle, generation, last);
         match ended {
@@ -199,8 +208,8 @@ impl Tracker {
     }
 
     fn roll_back(&self, token: ReleaseToken, error: i32, mark: Mark) -> Vec<(Fault, Subject)> {
-        if let (End::Destroy, Some(generation), Some(file)) = (token.end, token.generation, self.file(token.file)) {
-            file.revived(token.kind, token.handle, generation);
+        if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
+            file.revived(token.kind, token.handle, victim);
         }
         let mut shard = self.table.at(token.address);
         let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };

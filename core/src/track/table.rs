@@ -127,4 +127,14 @@ impl Table {
     pub fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
         self.shards.iter().map(Mutex::lock).collect()
     }
+
+    /// The same without waiting.
+    pub fn try_lock_all(&self) -> Option<Vec<MutexGuard<'_, Shard>>> {
+        self.shards.iter().map(Mutex::try_lock).collect()
+    }
+
+    /// A table of what another had in its shards.
+    pub fn of(shards: Vec<Shard>) -> Table {
+        Table { shards: shards.into_iter().map(Mutex::new).collect() }
+    }
 }

@@ -86,6 +86,11 @@ impl FileState {
         self.opened_guarded() && self.stranger.is_none() && !self.lost
     }
 
+    /// Whether an event is missing.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
     /// Whether the first to meet the device file had opened it itself, under the guard.
     pub fn opened_guarded(&self) -> bool {
         self.first.is_some_and(|(_, guarded)| guarded)

@@ -1,6 +1,6 @@
 //! Reading logs, and rewriting a full one.
 
-use crate::ledger::event::{Event, HolderId};
+use crate::ledger::event::{Event, HolderId, Stamp};
 use crate::ledger::log::{self, Header, Memory, Slot};
 use crate::ledger::object::Reference;
 use crate::ledger::record::{self, RECORD};
@@ -61,17 +61,16 @@ fn objects(state: &FileState) -> Vec<Event> {
     let first = state.first();
     let opened = first.map(|(mark, guarded)| Event::Opened { holder: mark.holder, stamp: mark.stamp, guarded });
     let mut events: Vec<Event> = opened.into_iter().collect();
-    if let Some((mark, _)) = first
-        && !state.joined().any(|(holder, _)| holder == mark.holder)
-    {
-        events.push(Event::Left { holder: mark.holder, stamp: mark.stamp });
-    }
-    let others = state.joined().filter(|(holder, _)| first.is_none_or(|(mark, _)| mark.holder != *holder));
-    events.extend(others.map(|(holder, stamp)| Event::Opened { holder, stamp, guarded: false }));
+    let is_first = |holder, stamp| first.is_some_and(|(mark, _)| (mark.holder, mark.stamp) == (holder, stamp));
+    let mut joined: Vec<(HolderId, Stamp)> = state.joined().collect();
+    let stays = joined.iter().any(|(holder, stamp)| is_first(*holder, *stamp));
+    let left = first.filter(|_| !stays).map(|(mark, _)| Event::Left { holder: mark.holder, stamp: mark.stamp });
+    events.extend(left);
+    joined.retain(|(holder, stamp)| !is_first(*holder, *stamp));
+    events.extend(joined.into_iter().map(|(holder, stamp)| Event::Opened { holder, stamp, guarded: false }));
     events.extend(state.stranger().map(|(pid, mark)| Event::Stranger { holder: mark.holder, pid, stamp: mark.stamp }));
-    events.extend(state.living().map(|object| Event::Kept(*object)));
     // The dead in the order in which they are to be forgotten.
-    events.extend(state.dead().map(|object| Event::Kept(*object)));
+    events.extend(state.dead().chain(state.living()).map(|object| Event::Kept(*object)));
     events
 }
 

@@ -124,13 +124,23 @@ impl FileState {
         self.enter(object);
     }
 
+    /// Puts an object into its handle's row: the latest in front, each with the one before it.
     fn enter(&mut self, object: Object) {
-        if let Some(before) = self.current.insert((object.kind, object.handle), object.generation)
-            && before != object.generation
-        {
-            self.previous.insert(object.generation, before);
+        let (key, generation) = ((object.kind, object.handle), object.generation);
+        self.objects.insert(generation, object);
+        let Some(&(mut newer)) = self.current.get(&key).filter(|current| **current > generation) else {
+            if let Some(before) = self.current.insert(key, generation).filter(|before| *before < generation) {
+                self.previous.insert(generation, before);
+            }
+            return;
+        };
+        // Only a snapshot tells of one that is not the latest.
+        while let Some(before) = self.previous.get(&newer).filter(|before| **before > generation && **before < newer) {
+            newer = *before;
         }
-        self.objects.insert(object.generation, object);
+        if let Some(before) = self.previous.insert(newer, generation).filter(|before| *before < generation) {
+            self.previous.insert(generation, before);
+        }
     }
 
     fn current_mut(&mut self, kind: Kind, handle: Handle) -> Option<&mut Object> {
@@ -250,6 +260,12 @@ impl FileState {
         for reference in holding.references.values() {
             self.unreference(reference);
         }
+    }
+
+    /// Forgets all objects, to fold a snapshot in their place; references stay.
+    pub fn forget_objects(&mut self) {
+        let FileState { next, lost, referenced, holdings, .. } = std::mem::take(self);
+        *self = FileState { next, lost, referenced, holdings, ..FileState::default() };
     }
 
     /// Notes that events may be missing: nothing is whole from now on.

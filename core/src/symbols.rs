@@ -20,19 +20,27 @@ impl Symbols {
     /// Spells out a stack whose frames know module, offset and build id only, the innermost first. What was inlined
     /// gets frames of its own, and what the C library does before `main` and below a thread is left out.
     pub fn spell(&mut self, bare: impl IntoIterator<Item = Frame>) -> Vec<Frame> {
-        let mut frames: Vec<_> = bare.into_iter().flat_map(|frame| self.place(frame)).collect();
-        while frames.len() > 1 && frames.last().is_some_and(starts_programs) {
-            frames.pop();
+        let mut bare: Vec<_> = bare.into_iter().collect();
+        while bare.len() > 1 && bare.last().is_some_and(|frame| self.starts_programs(frame)) {
+            bare.pop();
         }
-        frames
+        bare.iter().flat_map(|frame| self.place(frame)).collect()
     }
 
-    fn place(&mut self, bare: Frame) -> Vec<Frame> {
-        if let Some(known) = self.places.get(&bare) {
+    /// Asked from the outermost frame on, so that the C library itself is hardly ever loaded.
+    fn starts_programs(&mut self, frame: &Frame) -> bool {
+        let module = frame.module_name();
+        module == "libc.so.6"
+            || module.starts_with("ld-linux")
+            || self.place(frame).iter().any(|frame| frame.function.as_deref() == Some("_start"))
+    }
+
+    fn place(&mut self, bare: &Frame) -> Vec<Frame> {
+        if let Some(known) = self.places.get(bare) {
             return known.clone();
         }
-        let named = self.name(&bare);
-        self.places.insert(bare, named.clone());
+        let named = self.name(bare);
+        self.places.insert(bare.clone(), named.clone());
         named
     }
 
@@ -91,11 +99,6 @@ fn from_debug_information(loader: &Loader, bare: &Frame) -> Option<Vec<Frame>> {
         outermost.function = Some(demangle_auto(symbol.into(), None).into_owned());
     }
     Some(frames)
-}
-
-fn starts_programs(frame: &Frame) -> bool {
-    let module = frame.module_name();
-    module == "libc.so.6" || module.starts_with("ld-linux") || frame.function.as_deref() == Some("_start")
 }
 
 #[cfg(test)]

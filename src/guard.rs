@@ -158,7 +158,7 @@ fn become_child() {
     };
     crate::stacks::after_fork_in_child();
     let tracker = |policy, me| match inherited {
-        Some(tables) => Tracker::inherit(policy, me, tables),
+        Some(tables) => Tracker::inherit(policy, me, tables, |_| None),
         None => Tracker::new(policy, me),
     };
     let (suppressions, _) = crate::settings::suppressions(&options);

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use verbsguard_core::ledger::Kind;
-use verbsguard_core::track::{self, ContextOrigin, DeviceFile, Reference, Tracker};
+use verbsguard_core::track::{self, Alone, ContextOrigin, DeviceFile, Reference, Tracker};
 
 use crate::peek;
 
@@ -28,6 +28,10 @@ impl track::World for World {
     }
 
     fn is_held_elsewhere(&self, _file: &DeviceFile) -> Option<bool> {
+        None
+    }
+
+    fn is_held_by_strangers(&self, _file: &DeviceFile) -> Option<bool> {
         None
     }
 }
@@ -94,7 +98,9 @@ pub fn device_file(tracker: &Tracker, cmd_fd: c_int, origin: ContextOrigin) -> A
     let known = same.into_iter().find(|(fd, _)| is_same_file(*fd, cmd_fd)).map(|(_, file)| file);
     tracker.find_or_add_file(
         |file| Some(file.index) == known,
-        |index| DeviceFile::new(index, format!("{:04x}", std::process::id() & 0xffff).into(), opened_here),
+        |index| {
+            DeviceFile::new(index, format!("{:04x}", std::process::id() & 0xffff).into(), None, Box::<Alone>::default())
+        },
     )
 }
 

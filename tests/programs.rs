@@ -47,11 +47,11 @@ fn trials() -> Outcome<Vec<Trial>> {
 fn add(trials: &mut Vec<Trial>, compiled: &Arc<Compiled>) {
     let version = compiled.bench.core.version;
     let Program { name, expectation, .. } = &compiled.program;
-    let too_old = (version < expectation.needs).then(|| format!("needs rdma-core {}", expectation.needs));
+    let unfit = expectation.unfit(version);
     let mut trial = |name: String, test: fn(&Compiled) -> Outcome| {
         let compiled = compiled.clone();
         let trial = Trial::test(format!("{version}::{name}"), move || Ok(test(&compiled)?));
-        trials.push(match &too_old {
+        trials.push(match &unfit {
             Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
             None => trial,
         });

@@ -86,7 +86,7 @@ impl Tracker {
         let mut finding = Finding::new(fault.rule, call.function, message).object(object);
         finding.stacks = stacks(reference.born.site, reference.ended.site, Site::NONE);
         if let Some(death) = death {
-            finding.stacks.destroyed = death.mark.site.into();
+            finding.stacks.destroyed = death.trace;
         }
         if fault.rule == Rule::PdUnimportBusy {
             let children = self.children_of(Named { address, serial: reference.serial });

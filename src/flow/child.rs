@@ -112,7 +112,7 @@ impl Guard {
 
     pub fn after_export(&self, token: ChildToken, error: i32) {
         if error == 0 {
-            self.tracker.exported(token);
+            self.tracker.exported(token, self.mark());
         }
     }
 

@@ -17,7 +17,7 @@ fn compare_with_list(list: &str, built: &str) {
     if committed != built {
         let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join(list);
         fs::write(&now, built).unwrap();
-        let diff = Command::new("diff").arg("-u").args([&path, &now]).output().unwrap();
+        let diff = Command::new("diff").arg("-uN").args([&path, &now]).output().unwrap();
         panic!("what was linked differs from tests/abi/{list}:\n{}", String::from_utf8_lossy(&diff.stdout));
     }
 }

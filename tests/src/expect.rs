@@ -53,6 +53,8 @@ pub struct Expectation {
     pub nearly: Vec<String>,
     /// The least rdma-core.
     pub needs: u32,
+    /// The rdma-core from which on the program has nothing to show.
+    pub below: Option<u32>,
     /// Options of the guard.
     pub options: Option<String>,
     /// How the guarded program ends, where it is not what follows from the findings.
@@ -97,6 +99,7 @@ impl Expectation {
             "expect" => return self.take_expected(value),
             "nearly" => self.nearly = value.split(", ").map(known_rule).collect::<Result<_, _>>()?,
             "needs" => self.needs = value.parse().map_err(|_| "not a version")?,
+            "below" => self.below = Some(value.parse().map_err(|_| "not a version")?),
             "options" => self.options = Some(value.into()),
             "exit" => self.exit = Some(value.parse()?),
             "parity" => {
@@ -123,6 +126,15 @@ impl Expectation {
             self.findings.push(value.parse()?);
         }
         Ok(())
+    }
+
+    /// Why the program does not run on this rdma-core.
+    pub fn unfit(&self, version: u32) -> Option<String> {
+        match self.below {
+            _ if version < self.needs => Some(format!("needs rdma-core {}", self.needs)),
+            Some(below) if version >= below => Some(format!("for rdma-core before {below}")),
+            _ => None,
+        }
     }
 
     /// How the guarded program must end.

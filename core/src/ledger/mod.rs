@@ -1,22 +1,20 @@
-//! What is alive on this host.
+//! Who holds what: events, and the state that is their fold.
+//!
+//! Inside one process the guard folds its own events; processes that share a device file append the same events to files
+//! that all of them fold (docs/ledger.md). Everything here is safe, total and pure: whatever bytes or events come, nothing
+//! panics and memory stays in proportion to what is alive.
 
-/// A type of kernel object that processes share.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// Protection domain.
-    Pd,
-    /// DEVX user memory.
-    Umem,
-}
+mod event;
+mod file_id;
+pub mod log;
+mod object;
+mod query;
+pub mod record;
+mod state;
+#[cfg(test)]
+mod tests;
 
-/// Which of the objects that had a handle in a device file, one after the other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct Generation(pub u32);
-
-impl Generation {
-    /// The one after this.
-    #[must_use]
-    pub fn next(self) -> Generation {
-        Generation(self.0.wrapping_add(1))
-    }
-}
+pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+pub use file_id::FileId;
+pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};
+pub use state::{FileState, REMEMBERED_DEAD};

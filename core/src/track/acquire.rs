@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ContextId, Current, DeviceFile, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+    ContextId, Current, DeviceFile, FileIndex, Mark, Newcomer, Origin, Reference, State, Subject, Thing, Tracker,
+    Verdict, World,
 };
 use crate::check::{self, BlobView, Fault, HandleView};
 use crate::ledger::{Generation, Kind};
@@ -56,17 +57,20 @@ impl Tracker {
         world: &dyn World,
     ) -> Vec<(Fault, Subject)> {
         let Some(file) = self.file(token.file) else { return Vec::new() };
-        let (faults, generation) = match newborn.origin {
-            Origin::Owned => (Vec::new(), Some(file.born(newborn.kind, newborn.handle, newborn.second_id, mark))),
-            Origin::Imported => self.judge_import(token, &newborn, &file, mark, world),
+        let Newborn { address, kind, handle, second_id, origin, .. } = newborn;
+        let new = Newcomer { kind, handle, second_id, mark };
+        let (faults, reference) = match origin {
+            Origin::Owned => (Vec::new(), file.made(new, self.reference(token, &newborn, None, mark))),
+            Origin::Imported => {
+                let (faults, generation) = self.judge_import(token, new, &file, world);
+                let reference = self.reference(token, &newborn, generation, mark);
+                file.imported(&reference);
+                (faults, reference)
+            }
         };
-        let reference = self.reference(token, &newborn, generation, mark);
-        file.acquired(&reference);
-        let faults = faults
-            .into_iter()
-            .map(|fault| (fault, Subject::Reference(newborn.address, Box::new(reference.clone()))))
-            .collect();
-        let replaced = self.table.at(newborn.address).put(newborn.address, Thing::Reference(reference));
+        let faults =
+            faults.into_iter().map(|fault| (fault, Subject::Reference(address, Box::new(reference.clone())))).collect();
+        let replaced = self.table.at(address).put(address, Thing::Reference(reference));
         self.superseded(replaced);
         self.counted(faults)
     }
@@ -113,41 +117,40 @@ impl Tracker {
     fn judge_import(
         &self,
         token: BirthToken,
-        new: &Newborn,
+        new: Newcomer,
         file: &DeviceFile,
-        mark: Mark,
         world: &dyn World,
     ) -> (Vec<Fault>, Option<Generation>) {
         let current = file.current(new.kind, new.handle);
         let mut faults = Vec::new();
         let generation = match new.kind {
             Kind::Pd => {
-                let recorded = current.as_ref().filter(|current| current.alive && current.seen);
+                let recorded = current.filter(|current| current.alive && current.seen);
                 faults.extend(check::pdn(recorded.and_then(|current| current.second_id), new.second_id));
                 // What came back is a live PD of this handle, whatever the record says.
                 match current {
                     Some(current) if current.alive && faults.is_empty() => Some(current.generation),
-                    _ => Some(file.inferred(new.kind, new.handle, new.second_id, mark)),
+                    _ => Some(file.met(new)),
                 }
             }
             Kind::Umem => {
-                let view = self.blob_view(file, new, current, world);
+                let view = self.blob_view(file, &new, current, world);
                 faults.extend(check::blob(view));
                 match current {
                     Some(current) if view.good => Some(current.generation),
                     // Nobody who could have been seen registered it: an unguarded process may have.
-                    None if !view.history_is_whole => Some(file.inferred(new.kind, new.handle, new.second_id, mark)),
+                    None if !view.history_is_whole => Some(file.met(new)),
                     _ => None,
                 }
             }
         };
-        if generation.is_some_and(|generation| file.owner(new.kind, new.handle, generation) == Some(token.context)) {
+        if generation.is_some_and(|generation| file.owner(generation) == Some(token.context)) {
             faults.push(check::import_of_own());
         }
         (faults, generation)
     }
 
-    fn blob_view(&self, here: &DeviceFile, new: &Newborn, current: Option<Current>, world: &dyn World) -> BlobView {
+    fn blob_view(&self, here: &DeviceFile, new: &Newcomer, current: Option<Current>, world: &dyn World) -> BlobView {
         let matches = |current: &Current| current.alive && current.second_id == new.second_id;
         let good = current.is_some_and(|current| matches(&current) && (current.exported || !current.seen));
         if good {

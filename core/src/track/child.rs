@@ -1,6 +1,7 @@
 //! What hangs on a PD: objects made with a PD reference, which keep the kernel's PD busy.
 
 use super::{ContextId, Mark};
+use crate::ledger;
 
 /// The type of a child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,15 @@ impl ChildKind {
         match self {
             ChildKind::Mr => "mr",
             ChildKind::ParentDomain => "parent domain",
+        }
+    }
+}
+
+impl From<ChildKind> for ledger::ChildKind {
+    fn from(kind: ChildKind) -> Self {
+        match kind {
+            ChildKind::Mr => ledger::ChildKind::Mr,
+            ChildKind::ParentDomain => ledger::ChildKind::ParentDomain,
         }
     }
 }

@@ -127,13 +127,13 @@ impl Tracker {
     }
 
     /// After an export through the reference of `token`.
-    pub fn exported(&self, token: ChildToken) {
+    pub fn exported(&self, token: ChildToken, mark: Mark) {
         let Some(Named { address, serial }) = token.pd else { return };
         let found = self.table.at(address).reference_mut(address, serial).map(|found| found.clone());
         if let Some(reference) = found
             && let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation)
         {
-            file.exported(reference.kind, reference.handle, generation);
+            file.exported(reference.kind, reference.handle, generation, mark);
         }
     }
 
@@ -184,6 +184,11 @@ impl Tracker {
         }
         if child.through_parent_domain {
             add(&mut reference.fatal_children);
+        }
+        let (file, handle, generation) = (reference.file, reference.handle, reference.generation);
+        drop(shard);
+        if let (Some(file), Some(generation)) = (self.file(file), generation) {
+            file.children(handle, generation, child.kind.into(), by);
         }
     }
 }

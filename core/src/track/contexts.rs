@@ -46,7 +46,8 @@ impl Tracker {
         make: impl FnOnce(FileIndex) -> DeviceFile,
     ) -> Arc<DeviceFile> {
         let mut files = self.files.write();
-        if let Some(file) = files.iter().find(|file| is_it(file)) {
+        // One that this process has left may have become another's, unseen: it is met anew.
+        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
             return file.clone();
         }
         let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
@@ -58,6 +59,7 @@ impl Tracker {
     /// Takes in a context that was just made on `file`.
     pub fn opened(&self, opened: OpenedContext, file: &DeviceFile, mark: Mark) {
         file.open_contexts.fetch_add(1, Ordering::Relaxed);
+        file.opened(opened.origin == ContextOrigin::Opened, mark);
         let context = Context {
             id: ContextId::default(),
             file: file.index,
@@ -135,7 +137,11 @@ impl Tracker {
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         let lives_on = !last || world.is_held_elsewhere(&file) == Some(true);
-        self.lost_at_close(token.id, &file, lives_on, world)
+        let lost = self.lost_at_close(token.id, &file, lives_on, world);
+        if last {
+            file.leave();
+        }
+        lost
     }
 
     /// The kernel takes a context's children with it, or keeps them where nobody can name them.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
 
-use super::objects::Objects;
+use super::file::{Inside, Record};
 use super::table::{Shard, Table};
 use super::{Contexts, DeviceFile, Me, Thing, Tracker};
 use crate::check::Policy;
@@ -15,7 +15,7 @@ pub struct ForkLocks<'a> {
     shards: Vec<MutexGuard<'a, Shard>>,
     contexts: RwLockWriteGuard<'a, Contexts>,
     files: RwLockWriteGuard<'a, Vec<Arc<DeviceFile>>>,
-    objects: Vec<ArcMutexGuard<RawMutex, Objects>>,
+    inside: Vec<ArcMutexGuard<RawMutex, Inside>>,
     serial: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct ForkLocks<'a> {
 pub struct Inheritance {
     shards: Vec<Shard>,
     contexts: Contexts,
-    files: Vec<(Arc<DeviceFile>, Objects)>,
+    files: Vec<(Arc<DeviceFile>, Inside)>,
     serial: u64,
 }
 
@@ -33,8 +33,8 @@ impl Tracker {
         let shards = self.table.lock_all();
         let contexts = self.contexts.write();
         let files = self.files.write();
-        let objects = files.iter().map(|file| file.lock_objects()).collect();
-        ForkLocks { shards, contexts, files, objects, serial: self.serial.load(Ordering::Relaxed) }
+        let inside = files.iter().map(|file| file.lock_inside()).collect();
+        ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) }
     }
 
     /// The same without waiting: in a child that was made without our handlers having run, a lock may be held by a
@@ -43,20 +43,41 @@ impl Tracker {
         let shards = self.table.try_lock_all()?;
         let contexts = self.contexts.try_write()?;
         let files = self.files.try_write()?;
-        let objects = files.iter().map(|file| file.try_lock_objects()).collect::<Option<Vec<_>>>()?;
-        Some(ForkLocks { shards, contexts, files, objects, serial: self.serial.load(Ordering::Relaxed) })
+        let inside = files.iter().map(|file| file.try_lock_inside()).collect::<Option<Vec<_>>>()?;
+        Some(ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) })
     }
 
-    /// A child's tracker: what the parent knew, marked as inherited.
-    pub fn inherit(policy: Policy, me: Me, from: Inheritance) -> Tracker {
+    /// A child's tracker: what the parent knew, marked as inherited. `join` gives a device file's shared
+    /// record as a holder of the child's own.
+    pub fn inherit(
+        policy: Policy,
+        me: Me,
+        from: Inheritance,
+        join: impl Fn(&DeviceFile) -> Option<Box<dyn Record>>,
+    ) -> Tracker {
         let mut tracker = Tracker::new(policy, me);
         tracker.table = Table::of(from.shards);
         *tracker.contexts.get_mut() = from.contexts;
         *tracker.files.get_mut() =
-            from.files.into_iter().map(|(file, objects)| Arc::new(file.inherited(objects))).collect();
+            from.files.into_iter().map(|(file, inside)| Arc::new(file.inherited(inside, join(&file)))).collect();
         *tracker.serial.get_mut() = from.serial;
         tracker.mark_inherited();
+        tracker.tell_inherited();
         tracker
+    }
+
+    /// The child holds what it inherited: others must know.
+    fn tell_inherited(&self) {
+        for shard in self.table.shards() {
+            for (_, thing) in shard.iter() {
+                if let Thing::Reference(reference) = thing
+                    && reference.is_live()
+                    && let Some(file) = self.file(reference.file).filter(|file| file.is_shared())
+                {
+                    file.imported(reference);
+                }
+            }
+        }
     }
 
     fn mark_inherited(&self) {
@@ -77,11 +98,11 @@ impl ForkLocks<'_> {
     /// Moves the tables out, in the child. The locks themselves stay taken: see `std::mem::forget` at the caller.
     pub fn take(&mut self) -> Inheritance {
         let files = std::mem::take(&mut *self.files);
-        let objects = self.objects.iter_mut().map(|objects| std::mem::take(&mut **objects));
+        let inside = self.inside.iter_mut().map(|inside| std::mem::take(&mut **inside));
         Inheritance {
             shards: self.shards.iter_mut().map(|shard| std::mem::take(&mut **shard)).collect(),
             contexts: std::mem::take(&mut *self.contexts),
-            files: files.into_iter().zip(objects).collect(),
+            files: files.into_iter().zip(inside).collect(),
             serial: self.serial,
         }
     }

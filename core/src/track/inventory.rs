@@ -1,10 +1,9 @@
 //! What is alive now, for the summary, `verbsguard_get_stats` and `verbsguard_dump`; names and exemptions.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Child, ChildKind, Context, Death, Origin, Reference, Thing, Tracker};
-use crate::finding::{HolderInfo, HolderState, Role};
+use super::{Child, ChildKind, Context, Death, Reference, Thing, Tracker};
+use crate::finding::HolderInfo;
 use crate::ledger::Kind;
 
 /// How many holders a finding lists.
@@ -84,49 +83,17 @@ impl Tracker {
 
     /// How the object of `reference` died, where that is known.
     pub fn death_of(&self, reference: &Reference) -> Option<Death> {
-        self.file(reference.file)?.death(reference.kind, reference.handle, reference.generation?)
+        self.file(reference.file)?.death(reference.kind, reference.generation?)
     }
 
-    /// Who holds the object of `reference` besides it.
+    /// Who refers to the object of `reference` besides it.
     pub fn holders_of(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
-        let Some(generation) = reference.generation else { return Vec::new() };
-        let file = self.file(reference.file);
-        let counted = file.map_or(0, |file| file.references(reference.kind, reference.handle, generation));
-        // A look at every reference is only worth it where there is another one.
-        if counted <= u32::from(reference.is_live()) {
+        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
             return Vec::new();
-        }
-        let is_other = |other: &Reference| {
-            other.is_live()
-                && other.serial != reference.serial
-                && (other.file, other.kind, other.handle) == (reference.file, reference.kind, reference.handle)
-                && other.generation == reference.generation
         };
-        let mut others = Vec::new();
-        for shard in self.table.shards() {
-            others.extend(shard.iter().filter_map(|(_, thing)| match thing {
-                Thing::Reference(other) if is_other(other) => Some(self.holder(other, now)),
-                _ => None,
-            }));
-        }
-        others.sort_by_key(|holder| std::cmp::Reverse(holder.age));
-        others.truncate(HOLDERS);
-        others
-    }
-
-    fn holder(&self, reference: &Reference, now: u64) -> HolderInfo {
-        let role = match reference.origin {
-            _ if reference.inherited => Role::Heir,
-            Origin::Owned => Role::Owner,
-            Origin::Imported => Role::Importer,
-        };
-        HolderInfo {
-            pid: self.me.pid,
-            comm: self.me.comm.clone(),
-            role,
-            state: HolderState::Holds,
-            age: Some(Duration::from_nanos(now.saturating_sub(reference.born.time))),
-        }
+        let mut holders = file.holders(generation, reference.serial, &self.me, now);
+        holders.truncate(HOLDERS);
+        holders
     }
 
     /// Gives the live reference at `address` a name for reports. False if there is none.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Origin, Reference, Thing, Tracker, World};
+use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, State, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::Kind;
+use crate::ledger::{self, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -161,7 +161,7 @@ impl Tracker {
         }
         let fault = orphaned(file, world);
         for orphan in orphans {
-            groups.add(fault, 0, &orphan);
+            groups.add(fault, 0, &remains(file.index, &orphan));
         }
     }
 
@@ -237,10 +237,35 @@ fn at_exit(
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
     let generation = reference.generation?;
-    let (fate, others) = file.fate_and_others(reference.kind, reference.handle, generation);
-    match fate {
-        Fate::Alive if !others => Some(orphaned(file, world)),
+    match file.fate(reference.kind, reference.handle, generation) {
+        Fate::Alive if !file.has_others(generation, reference.serial) => Some(orphaned(file, world)),
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
+    }
+}
+
+/// What a report shows of an object to which no reference is left.
+fn remains(file: FileIndex, object: &ledger::Object) -> Reference {
+    Reference {
+        serial: 0,
+        kind: object.kind,
+        file,
+        handle: object.handle.0,
+        generation: Some(object.generation),
+        second_id: object.second_id,
+        origin: Origin::Owned,
+        state: State::Live,
+        context: ContextId::default(),
+        context_closed: false,
+        inherited: false,
+        ignored: false,
+        children: 0,
+        parent_domains: 0,
+        fatal_children: 0,
+        size: 0,
+        born: Mark { site: object.born.stamp.site, time: object.born.stamp.time_ns },
+        ended: Mark::default(),
+        failure: None,
+        name: None,
     }
 }

@@ -13,7 +13,6 @@ mod file;
 mod fork;
 mod inventory;
 mod leaks;
-mod objects;
 mod reference;
 mod release;
 mod table;
@@ -23,11 +22,10 @@ pub use child::{Child, ChildKind, Named};
 pub use children::{ChildEndToken, ChildToken};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, OpenedContext};
-pub use file::{Current, Death, DeviceFile};
+pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
 pub use fork::{ForkLocks, Inheritance};
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
-pub use objects::REMEMBERED_DEATHS;
 pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
 pub use table::{REMEMBERED_RELEASES, Table, Thing};
@@ -49,9 +47,12 @@ pub trait World: Sync {
     /// Another process holds this device file: None if that cannot be known.
     fn is_held_elsewhere(&self, file: &DeviceFile) -> Option<bool>;
 
+    /// A process that is not in the device file's record holds it: None if that cannot be known.
+    fn is_held_by_strangers(&self, file: &DeviceFile) -> Option<bool>;
+
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     fn history_is_whole(&self, file: &DeviceFile) -> bool {
-        file.opened_here && self.is_held_elsewhere(file) == Some(false)
+        file.is_whole() && self.is_held_by_strangers(file) == Some(false)
     }
 }
 

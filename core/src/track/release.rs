@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::{ChildKind, End, Failure, FileIndex, Mark, Reference, State, Subject, Thing, Tracker, Verdict, World};
+use super::{
+    ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+};
 use crate::check::{self, Fault, ReleaseView, errno};
-use crate::ledger::{Generation, Kind};
+use crate::ledger::{Generation, How, Kind};
 use crate::rules::{Rule, Severity};
 
 /// How long a second release waits for the outcome of the first one before it is forwarded without a claim.
@@ -92,7 +94,7 @@ impl Tracker {
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(reference);
+        let view = self.release_view(reference, end);
         let others = view.others;
         let faults = check::release(&view, end);
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
@@ -119,10 +121,15 @@ impl Tracker {
         Look::Done(verdict)
     }
 
-    fn release_view<'a>(&self, reference: &'a Reference) -> ReleaseView<'a> {
+    fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
         let file = self.file(reference.file);
         let (fate, others) = match (&file, reference.generation) {
-            (Some(file), Some(generation)) => file.fate_and_others(reference.kind, reference.handle, generation),
+            (Some(file), Some(generation)) => {
+                // Who else there is matters to a destroy, and to giving up what one owns.
+                let asks = end == End::Destroy || reference.origin == Origin::Owned;
+                let fate = file.fate(reference.kind, reference.handle, generation);
+                (fate, asks && file.has_others(generation, reference.serial))
+            }
             _ => (check::Fate::Unknown, false),
         };
         ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }
@@ -176,9 +183,14 @@ impl Tracker {
         if let Some(victim) = token.victim {
             file.destroyed(token.kind, token.handle, victim, mark);
         }
-        let Some(generation) = token.generation else { return Vec::new() };
-        let last = ended.as_deref().filter(|reference| !reference.ignored).cloned();
-        file.released(token.kind, token.handle, generation, last);
+        let how = match token.end {
+            End::Destroy => How::Destroyed,
+            End::Unimport => How::Unimported,
+        };
+        file.released(token.serial, how, mark);
+        if let Some(generation) = token.generation {
+            file.ended(generation);
+        }
         match ended {
             Some(reference) if token.end == End::Destroy && token.others => {
                 let rule = match token.kind {

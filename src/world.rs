@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use verbsguard_core::ledger::Kind;
-use verbsguard_core::track::{self, ContextOrigin, DeviceFile, Reference, Tracker};
+use verbsguard_core::track::{self, Alone, ContextOrigin, DeviceFile, Reference, Tracker};
 
 use crate::peek;
 
@@ -98,7 +98,9 @@ pub fn device_file(tracker: &Tracker, cmd_fd: c_int, origin: ContextOrigin) -> A
     let known = same.into_iter().find(|(fd, _)| is_same_file(*fd, cmd_fd)).map(|(_, file)| file);
     tracker.find_or_add_file(
         |file| Some(file.index) == known,
-        |index| DeviceFile::new(index, format!("{:04x}", std::process::id() & 0xffff).into(), None, opened_here, None),
+        |index| {
+            DeviceFile::new(index, format!("{:04x}", std::process::id() & 0xffff).into(), None, Box::<Alone>::default())
+        },
     )
 }
 

@@ -46,7 +46,8 @@ impl Tracker {
         make: impl FnOnce(FileIndex) -> DeviceFile,
     ) -> Arc<DeviceFile> {
         let mut files = self.files.write();
-        if let Some(file) = files.iter().find(|file| is_it(file)) {
+        // One that this process has left may have become another's, unseen: it is met anew.
+        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
             return file.clone();
         }
         let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
@@ -137,8 +138,8 @@ impl Tracker {
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         let lives_on = !last || world.is_held_elsewhere(&file) == Some(true);
         let lost = self.lost_at_close(token.id, &file, lives_on, world);
-        if let (true, Some(journal)) = (last, file.journal()) {
-            journal.leave();
+        if last {
+            file.leave();
         }
         lost
     }

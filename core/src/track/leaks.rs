@@ -237,9 +237,8 @@ fn at_exit(
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
     let generation = reference.generation?;
-    let (fate, others) = file.fate_and_others(reference.kind, reference.handle, generation, reference.serial);
-    match fate {
-        Fate::Alive if !others => Some(orphaned(file, world)),
+    match file.fate(reference.kind, reference.handle, generation) {
+        Fate::Alive if !file.has_others(generation, reference.serial) => Some(orphaned(file, world)),
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

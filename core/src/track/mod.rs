@@ -22,7 +22,7 @@ pub use child::{Child, ChildKind, Named};
 pub use children::{ChildEndToken, ChildToken};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, OpenedContext};
-pub use file::{Current, Death, DeviceFile, HolderFacts, Journal, Newcomer};
+pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
 pub use fork::{ForkLocks, Inheritance};
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};

@@ -221,6 +221,9 @@ impl World for Nobody {
     fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
         Some(false)
     }
+    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
+        Some(false)
+    }
     fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
         Some(false)
     }

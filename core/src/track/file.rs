@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::{ArcMutexGuard, Mutex, MutexGuard, RawMutex};
@@ -51,8 +51,8 @@ pub trait Record: Send {
     fn frames(&self, holder: HolderId, site: Site) -> Vec<Frame>;
     /// Other processes may tell of this device file.
     fn is_shared(&self) -> bool;
-    /// Another living process that tells has this device file.
-    fn is_held_by_others(&mut self) -> bool;
+    /// The other holders whose processes live.
+    fn others(&mut self) -> Vec<HolderId>;
     /// This process has left the device file.
     fn leave(&mut self);
 }
@@ -88,8 +88,8 @@ impl Record for Alone {
     fn is_shared(&self) -> bool {
         false
     }
-    fn is_held_by_others(&mut self) -> bool {
-        false
+    fn others(&mut self) -> Vec<HolderId> {
+        Vec::new()
     }
     fn leave(&mut self) {}
 }
@@ -185,6 +185,8 @@ pub struct DeviceFile {
     pub id: Option<FileId>,
     /// Contexts of this process that are open on it.
     pub open_contexts: AtomicU32,
+    /// A descriptor of it that a context of this process has, -1 for none.
+    descriptor: AtomicI32,
     gone: AtomicBool,
     inside: Arc<Mutex<Inside>>,
 }
@@ -197,6 +199,7 @@ impl DeviceFile {
             label,
             id,
             open_contexts: AtomicU32::new(0),
+            descriptor: AtomicI32::new(-1),
             gone: AtomicBool::new(false),
             inside: Arc::new(Mutex::new(Inside::new(record))),
         }
@@ -224,6 +227,7 @@ impl DeviceFile {
             label: self.label.clone(),
             id: self.id,
             open_contexts: AtomicU32::new(self.open_contexts.load(Ordering::Relaxed)),
+            descriptor: AtomicI32::new(self.descriptor.load(Ordering::Relaxed)),
             gone: AtomicBool::new(self.is_gone()),
             inside: Arc::new(Mutex::new(inside)),
         }
@@ -232,6 +236,16 @@ impl DeviceFile {
     /// Whether a context of this process is open on it.
     pub fn has_open_contexts(&self) -> bool {
         self.open_contexts.load(Ordering::Relaxed) > 0
+    }
+
+    /// A descriptor of it that a context of this process has.
+    pub fn descriptor(&self) -> Option<i32> {
+        Some(self.descriptor.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
+    }
+
+    /// Remembers such a descriptor; -1 for none.
+    pub(super) fn remember_descriptor(&self, fd: i32) {
+        self.descriptor.store(fd, Ordering::Relaxed);
     }
 
     /// Whether the device was removed.
@@ -346,7 +360,24 @@ impl DeviceFile {
 
     /// Another living process that tells has it.
     pub fn is_held_by_others(&self) -> bool {
-        self.look_at_all().record.is_held_by_others()
+        !self.look_at_all().record.others().is_empty()
+    }
+
+    /// The processes besides this one that tell of it and live.
+    pub fn living_pids(&self) -> Vec<u32> {
+        let mut inside = self.look_at_all();
+        let others = inside.record.others();
+        others.into_iter().filter_map(|holder| inside.record.holder(holder)).map(|who| who.pid).collect()
+    }
+
+    /// A process that does not tell was seen to hold it.
+    pub fn stranger(&self, pid: u32, time_ns: u64) {
+        let mut inside = self.look();
+        if inside.record.state().stranger().is_none() {
+            let holder = inside.record.me();
+            inside.record.tell(&Event::Stranger { holder, pid, stamp: Stamp { time_ns, site: Site::NONE } });
+            inside.record.refresh();
+        }
     }
 
     /// The object that has this handle now, or had it last.

@@ -7,7 +7,7 @@ use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
 
 use super::file::{Inside, Record};
 use super::table::{Shard, Table};
-use super::{Contexts, DeviceFile, Me, Thing, Tracker};
+use super::{Contexts, DeviceFile, FileIndex, Me, Thing, Tracker};
 use crate::check::Policy;
 
 /// Every lock of a tracker.
@@ -25,6 +25,14 @@ pub struct Inheritance {
     contexts: Contexts,
     files: Vec<(Arc<DeviceFile>, Inside)>,
     serial: u64,
+}
+
+impl Inheritance {
+    /// A descriptor and the device's name for each device file that is open.
+    pub fn descriptors(&self) -> Vec<(FileIndex, i32, Arc<str>)> {
+        let open = self.contexts.iter().filter(|(_, context)| context.is_open());
+        open.map(|(_, context)| (context.file, context.cmd_fd, context.device.clone())).collect()
+    }
 }
 
 impl Tracker {

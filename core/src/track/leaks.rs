@@ -186,7 +186,8 @@ impl Tracker {
 
 /// Errors stand on having seen everything that could have happened to the device file.
 fn orphaned(file: &DeviceFile, world: &dyn World) -> Fault {
-    let severity = if world.history_is_whole(file) { Severity::Error } else { Severity::Note };
+    let certain = world.history_is_whole(file) && world.is_held_by_silent(file) == Some(false);
+    let severity = if certain { Severity::Error } else { Severity::Note };
     Fault::forwarded(Rule::ObjectOrphaned, severity)
 }
 

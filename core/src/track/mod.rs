@@ -50,6 +50,9 @@ pub trait World: Sync {
     /// A process that is not in the device file's record holds it: None if that cannot be known.
     fn is_held_by_strangers(&self, file: &DeviceFile) -> Option<bool>;
 
+    /// A process that would tell, but has not yet, holds it (a forked child, say): None if that cannot be known.
+    fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool>;
+
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     fn history_is_whole(&self, file: &DeviceFile) -> bool {
         file.is_whole() && self.is_held_by_strangers(file) == Some(false)

@@ -1,0 +1,252 @@
+//! A log that several processes write and read at once, each of which may be killed at any instruction.
+//!
+//! A log is an array of 64-byte slots, each one cache line; the first is the header. A slot's first word says where it
+//! stands: free (0), reserved by a holder, ready (with the checksum of the other seven words), or void. A writer takes
+//! the first free slot by compare-and-swap, fills it, and publishes it by another; so the order of slots is the order of
+//! events for everybody. A reader that finds a slot reserved by a dead holder makes it void, and all readers skip it alike.
+//! A full log is followed by another one (its epoch is one higher) that starts with a snapshot.
+
+use crate::ledger::event::HolderId;
+use crate::ledger::record::RECORD;
+
+/// Words of 8 bytes in a slot.
+pub const SLOT_WORDS: usize = 8;
+
+/// Shared memory, or what stands for it. Words are little-endian in files; these are their values.
+pub trait Memory {
+    /// How many words there are.
+    fn words(&self) -> usize;
+
+    /// Reads a word, and sees all that was written before it was written.
+    fn load(&self, at: usize) -> u64;
+
+    /// Writes a word.
+    fn store(&self, at: usize, value: u64);
+
+    /// Writes `new` where the word is `old`; answers whether it did.
+    fn swap_if(&self, at: usize, old: u64, new: u64) -> bool;
+
+    /// Reads a slot's words.
+    fn slot(&self, first: usize) -> [u64; SLOT_WORDS] {
+        std::array::from_fn(|i| self.load(first + i))
+    }
+}
+
+/// A copy of a log, to read at leisure.
+impl Memory for [u64] {
+    fn words(&self) -> usize {
+        self.len()
+    }
+
+    fn load(&self, at: usize) -> u64 {
+        self.get(at).copied().unwrap_or_default()
+    }
+
+    fn store(&self, _: usize, _: u64) {}
+
+    fn swap_if(&self, _: usize, _: u64, _: u64) -> bool {
+        false
+    }
+}
+
+const MAGIC: u64 = u64::from_le_bytes(*b"VGLEDGER");
+const VERSION: u64 = 1;
+
+// Words of the header that change.
+const HINT: usize = 6;
+const LOST: usize = 7;
+
+const RESERVED: u64 = 1;
+const READY: u64 = 2;
+const VOID: u64 = 3;
+
+/// The largest number a holder can have: a slot has 24 bits for it.
+pub const MOST_HOLDERS: u32 = (1 << 24) - 1;
+
+/// The most slots a log may have: 1 GiB. A file that says more is hostile.
+pub const MOST_SLOTS: u32 = 1 << 24;
+
+fn word(state: u64, holder: HolderId, check: u32) -> u64 {
+    state | u64::from(holder.0 & MOST_HOLDERS) << 8 | u64::from(check) << 32
+}
+
+fn holder_of(word: u64) -> HolderId {
+    HolderId((word >> 8) as u32 & MOST_HOLDERS)
+}
+
+fn bytes_of(words: &[u64]) -> [u8; RECORD] {
+    std::array::from_fn(|i| words.get(i / 8).copied().unwrap_or_default().to_le_bytes()[i % 8])
+}
+
+fn words_of(bytes: &[u8; RECORD]) -> [u64; RECORD / 8] {
+    std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * i + k])))
+}
+
+/// What a log's first slot says and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Whose segment it is; 0 for the log of objects.
+    pub holder: HolderId,
+    /// The device file's number, so that a stray file is not taken for this one's.
+    pub file: u64,
+    /// The sequence number of the last event before this log.
+    pub base: u64,
+    /// How many slots at its start are a snapshot, and have no sequence number of their own.
+    pub snapshot: u32,
+    /// Slots, the header not counted.
+    pub capacity: u32,
+}
+
+/// Why a file is no log that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It does not begin as a log does, or is damaged.
+    NoLog,
+    /// Another version of verbsguard wrote it.
+    Version(u32),
+}
+
+impl Header {
+    fn fixed(&self) -> [u64; 5] {
+        let version = VERSION | u64::from(self.holder.0) << 32;
+        let sizes = u64::from(self.snapshot) | u64::from(self.capacity) << 32;
+        [MAGIC, version, self.base, sizes, self.file]
+    }
+
+    fn check(words: &[u64; 5]) -> u64 {
+        u64::from(crc32fast::hash(&bytes_of(words)))
+    }
+
+    /// The header's slot. `lost`: an event is missing already.
+    pub fn to_slot(&self, lost: bool) -> [u64; SLOT_WORDS] {
+        let [a, b, c, d, e] = self.fixed();
+        [a, b, c, d, e, Self::check(&self.fixed()), 0, u64::from(lost)]
+    }
+
+    /// Reads a header, and believes of it what the size of the memory allows.
+    pub fn read(memory: &(impl Memory + ?Sized)) -> Result<Self, Foreign> {
+        if memory.words() < SLOT_WORDS {
+            return Err(Foreign::NoLog);
+        }
+        let [magic, version, base, sizes, file, check, ..] = memory.slot(0);
+        if magic != MAGIC {
+            return Err(Foreign::NoLog);
+        }
+        if version & u64::from(u32::MAX) != VERSION {
+            return Err(Foreign::Version(version as u32));
+        }
+        let holder = HolderId((version >> 32) as u32);
+        let header = Header { holder, file, base, snapshot: sizes as u32, capacity: (sizes >> 32) as u32 };
+        let fits = header.capacity <= MOST_SLOTS && (header.capacity as usize + 1) * SLOT_WORDS <= memory.words();
+        let whole = Self::check(&header.fixed()) == check && header.snapshot <= header.capacity;
+        if fits && whole { Ok(header) } else { Err(Foreign::NoLog) }
+    }
+
+    /// The sequence number of its last event, once it is full.
+    pub fn end(&self) -> u64 {
+        self.base.saturating_add(u64::from(self.capacity - self.snapshot))
+    }
+
+    /// The sequence number of a slot's event; 0 in the snapshot.
+    pub fn seq(&self, index: u32) -> u64 {
+        if index < self.snapshot { 0 } else { self.base.saturating_add(u64::from(index - self.snapshot) + 1) }
+    }
+}
+
+/// A ready slot, to be written where nobody looks yet.
+pub fn ready_slot(holder: HolderId, record: &[u8; RECORD]) -> [u64; SLOT_WORDS] {
+    let mut slot = [word(READY, holder, crc32fast::hash(record)); SLOT_WORDS];
+    slot[1..].copy_from_slice(&words_of(record));
+    slot
+}
+
+fn first_word(index: u32) -> usize {
+    (index as usize + 1) * SLOT_WORDS
+}
+
+/// What a reader finds in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// Nothing yet; no later slot is taken either.
+    Free,
+    /// A writer is at it.
+    Busy(HolderId),
+    /// Given up.
+    Void,
+    /// A record, whose checksum is right.
+    Record([u8; RECORD]),
+    /// Not what any writer leaves.
+    Damaged,
+}
+
+/// Reads a slot.
+pub fn read(memory: &(impl Memory + ?Sized), index: u32) -> Slot {
+    let first = memory.load(first_word(index));
+    match first & 0xff {
+        0 if first == 0 => Slot::Free,
+        RESERVED => Slot::Busy(holder_of(first)),
+        VOID => Slot::Void,
+        READY => {
+            let record = bytes_of(&memory.slot(first_word(index))[1..]);
+            if crc32fast::hash(&record) == (first >> 32) as u32 { Slot::Record(record) } else { Slot::Damaged }
+        }
+        _ => Slot::Damaged,
+    }
+}
+
+/// Gives up a slot that its writer does not finish; false where he did after all.
+pub fn make_void(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {
+    memory.swap_if(first_word(index), word(RESERVED, writer, 0), word(VOID, writer, 0))
+}
+
+/// The log has no free slot left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// Appends a record; answers its slot.
+pub fn append(
+    memory: &(impl Memory + ?Sized),
+    header: &Header,
+    writer: HolderId,
+    record: &[u8; RECORD],
+) -> Result<u32, Full> {
+    let check = crc32fast::hash(record);
+    let mut index = u32::try_from(memory.load(HINT)).unwrap_or(u32::MAX).max(header.snapshot);
+    while index < header.capacity {
+        if reserve(memory, index, writer) {
+            let first = first_word(index);
+            words_of(record).iter().enumerate().for_each(|(i, word)| memory.store(first + 1 + i, *word));
+            // A reader may have given this writer up in the meantime: then the event goes to a later slot.
+            let published = memory.swap_if(first, word(RESERVED, writer, 0), word(READY, writer, check));
+            advance(memory, index);
+            if published {
+                return Ok(index);
+            }
+        }
+        index += 1;
+    }
+    Err(Full)
+}
+
+fn reserve(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {
+    let first = first_word(index);
+    memory.load(first) == 0 && memory.swap_if(first, 0, word(RESERVED, writer, 0))
+}
+
+/// Moves the hint on, so that the next writer need not search. Slots below it are never free.
+fn advance(memory: &(impl Memory + ?Sized), index: u32) {
+    let hint = memory.load(HINT);
+    if hint <= u64::from(index) {
+        memory.swap_if(HINT, hint, u64::from(index) + 1);
+    }
+}
+
+/// Notes for everybody that an event could not be written.
+pub fn note_lost(memory: &(impl Memory + ?Sized)) {
+    memory.store(LOST, 1);
+}
+
+/// Whether an event could not be written.
+pub fn is_lost(memory: &(impl Memory + ?Sized)) -> bool {
+    memory.load(LOST) != 0
+}

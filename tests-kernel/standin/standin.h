@@ -48,7 +48,7 @@ extern const struct uapi_definition standin_context_defs[];
 /* memory.c */
 extern const struct ib_device_ops standin_memory_ops;
 extern const struct uapi_definition standin_memory_defs[];
-/* Numbers that are unique on the device, as pdns, umem ids and keys are: the lowest free one, so freed ones come back. */
+/* A number that is unique on the device, as pdns, umem ids and keys are: the lowest free one. */
 int standin_number(struct ida *numbers);
 
 /* queues.c */

@@ -148,6 +148,17 @@ static bool play_join(struct playing *play)
 	return judge(play, actor_receive(need_actor(play->step, play->step->words[1])).result);
 }
 
+/* one_of A B -> ENOENT: of two calls under way, whichever, one has succeeded and the other has this answer. */
+static bool play_one_of(struct playing *play)
+{
+	int one = actor_receive(need_actor(play->step, play->step->words[1])).result;
+	int other = actor_receive(need_actor(play->step, play->step->words[2])).result;
+
+	if (one && other)
+		return differs(play, "got %s and %s", result_name(one), result_name(other));
+	return judge(play, one ? one : other);
+}
+
 static bool play_kill(struct playing *play)
 {
 	actor_kill(need_actor(play->step, play->step->words[1]));
@@ -230,6 +241,7 @@ static const struct {
 } statements[] = {
 	{ "start", play_start },
 	{ "join", play_join },
+	{ "one_of", play_one_of },
 	{ "kill", play_kill },
 	{ "quit", play_quit },
 	{ "live", play_live },

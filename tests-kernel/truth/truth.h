@@ -1,7 +1,7 @@
 /*
- * The kernel's truth as data: a table of cases (the file `cases`, which explains its own language), played by up to four
- * processes that make real libibverbs and libmlx5 calls, and judged by what the calls answer and by what the kernel
- * says is alive. The same program runs on the real kernel and on the emulated device.
+ * The kernel's truth as data: a table of cases (the file `cases`, which explains its own language), played by up to
+ * four processes that make real libibverbs and libmlx5 calls, and judged by what the calls answer and by what the
+ * kernel says is alive. The same program runs on the real kernel and on the emulated device.
  */
 #ifndef TRUTH_H
 #define TRUTH_H

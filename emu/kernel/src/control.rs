@@ -1,12 +1,14 @@
 //! What tests ask of the daemon: counts, faults, a device's removal. One JSON request a message, one JSON answer.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use nix::sys::socket::{MsgFlags, send};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::device::Device;
 use crate::server::World;
 use crate::wire;
 
@@ -19,6 +21,8 @@ enum Request {
     Fail { kind: String, errno: i32, device: Option<usize> },
     /// The device is pulled out.
     Remove { device: usize },
+    /// It is put back, as a new device: what was open stays dead.
+    Restore { device: usize },
 }
 
 /// Serves one connection.
@@ -40,23 +44,38 @@ pub fn serve(world: &World, connection: BorrowedFd<'_>) {
 fn answer(world: &World, request: Request) -> Value {
     match request {
         Request::Stats => stats(world),
-        Request::Fail { kind, errno, device } => {
-            let index = device.unwrap_or(0);
-            let Some(device) = world.devices.get(index) else { return no_device(index) };
-            device.lock().unwrap_or_else(PoisonError::into_inner).faults.push((kind, errno));
-            json!({ "ok": true })
-        }
-        Request::Remove { device: index } => {
-            let Some(device) = world.devices.get(index) else { return no_device(index) };
-            device.lock().unwrap_or_else(PoisonError::into_inner).removed = true;
-            let _ = std::fs::remove_file(world.socket(index));
-            json!({ "ok": true })
-        }
+        // Errno 0 takes back what was asked for before.
+        Request::Fail { kind, errno, device } => with_device(world, device.unwrap_or(0), |_, device| {
+            device.faults.retain(|(known, _)| errno != 0 || *known != kind);
+            if errno != 0 {
+                device.faults.push((kind, errno));
+            }
+        }),
+        // The socket keeps listening under another name, so that nobody finds it.
+        Request::Remove { device } => with_device(world, device, |index, device| {
+            device.removed = true;
+            device.ufiles.values_mut().for_each(|ufile| ufile.is_dead = true);
+            let _ = std::fs::rename(world.socket(index), hidden(world, index));
+        }),
+        Request::Restore { device } => with_device(world, device, |index, device| {
+            device.removed = false;
+            let _ = std::fs::rename(hidden(world, index), world.socket(index));
+        }),
     }
 }
 
-fn no_device(index: usize) -> Value {
-    json!({ "error": format!("there is no device {index}") })
+fn hidden(world: &World, index: usize) -> PathBuf {
+    world.socket(index).with_extension("removed")
+}
+
+fn with_device(world: &World, index: usize, act: impl FnOnce(usize, &mut Device)) -> Value {
+    match world.devices.get(index) {
+        Some(device) => {
+            act(index, &mut device.lock().unwrap_or_else(PoisonError::into_inner));
+            json!({ "ok": true })
+        }
+        None => json!({ "error": format!("there is no device {index}") }),
+    }
 }
 
 fn stats(world: &World) -> Value {

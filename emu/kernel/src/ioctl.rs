@@ -75,7 +75,8 @@ impl<'a> Call<'a> {
                 data: u64_at(bytes, at + 8),
                 address: address + at as u64,
             };
-            if attribute.flags & !(MANDATORY | VALID_OUTPUT) != 0 || u16_at(bytes, at + 6) != 0 {
+            // Unknown bits in the flags are ignored; the reserved word is not.
+            if u16_at(bytes, at + 6) != 0 {
                 return Err(libc::EPROTONOSUPPORT);
             }
             if attributes.iter().any(|known| known.id == attribute.id) {

@@ -50,6 +50,8 @@ impl Kind {
 pub struct Ufile {
     /// A context was made on it; whether with DEVX.
     pub context: Option<bool>,
+    /// Its device was removed while it was open.
+    pub is_dead: bool,
     objects: BTreeMap<u32, Kind>,
     /// The ends that keep asynchronous event descriptors from reading an end of file.
     pub event_sources: Vec<OwnedFd>,

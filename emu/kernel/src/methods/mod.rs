@@ -37,7 +37,15 @@ impl Client {
         result
     }
 
-    /// The same, once a context was made on it.
+    /// The same for a call that looks a handle up: where no context was made there are none.
+    fn with_handles<R>(&self, act: impl FnOnce(&mut Device, &mut Ufile) -> Answer<R>) -> Answer<R> {
+        self.with(|device, ufile| match ufile.context {
+            Some(_) => act(device, ufile),
+            None => Err(libc::ENOENT),
+        })
+    }
+
+    /// The same for a call that makes something: where no context was made it is EINVAL.
     fn with_context<R>(&self, act: impl FnOnce(&mut Device, &mut Ufile) -> Answer<R>) -> Answer<R> {
         self.with(|device, ufile| match ufile.context {
             Some(_) => act(device, ufile),
@@ -116,7 +124,8 @@ fn admit(client: &Client, name: &str, survives: bool) -> Answer<()> {
     if let Some(errno) = device.fault(name) {
         return Err(errno);
     }
-    if device.removed && !survives { Err(libc::EIO) } else { Ok(()) }
+    let is_dead = device.removed || device.ufiles.get(&client.ufile).is_none_or(|ufile| ufile.is_dead);
+    if is_dead && !survives { Err(libc::EIO) } else { Ok(()) }
 }
 
 const CORE_IN: u16 = 0;

@@ -145,13 +145,13 @@ pub fn reregister(client: &Client, call: &Call<'_>) -> Answer<()> {
 /// UVERBS_METHOD_MR_DESTROY.
 pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(0)?;
-    client.with_context(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Mr { .. })).map(|_| ()))
+    client.with_handles(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Mr { .. })).map(|_| ()))
 }
 
 /// UVERBS_METHOD_QUERY_MR: what import_mr asks.
 pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(0)?;
-    let (key, length, iova) = client.with_context(|_, ufile| match ufile.get(handle)? {
+    let (key, length, iova) = client.with_handles(|_, ufile| match ufile.get(handle)? {
         Kind::Mr { key, length, iova, .. } => Ok((*key, *length, *iova)),
         _ => Err(libc::EINVAL),
     })?;

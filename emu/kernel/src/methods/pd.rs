@@ -21,7 +21,7 @@ pub fn alloc(client: &Client, call: &Call<'_>) -> Answer<()> {
 /// UVERBS_METHOD_PD_DESTROY.
 pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(0)?;
-    client.with_context(|device, ufile| {
+    client.with_handles(|device, ufile| {
         let pd = ufile.destroy(handle, |object| matches!(object, Kind::Pd { .. }))?;
         device.forget(&pd);
         Ok(())
@@ -31,7 +31,7 @@ pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
 /// MLX5_IB_METHOD_PD_QUERY: what import_pd asks.
 pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(DRIVER)?;
-    let pdn = client.with_context(|_, ufile| ufile.pd(handle))?;
+    let pdn = client.with_handles(|_, ufile| ufile.pd(handle))?;
     call.output(DRIVER + 1, &pdn.to_ne_bytes());
     call.flush()
 }

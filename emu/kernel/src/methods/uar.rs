@@ -32,5 +32,5 @@ fn page() -> nix::Result<OwnedFd> {
 /// MLX5_IB_METHOD_UAR_OBJ_DESTROY.
 pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(DRIVER)?;
-    client.with_context(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Uar { .. })).map(|_| ()))
+    client.with_handles(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Uar { .. })).map(|_| ()))
 }

@@ -26,7 +26,7 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
     if !has_devx || access & !(LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ) != 0 || writes_unasked || len == 0 {
         return Err(libc::EINVAL);
     }
-    let bitmap = if call.has(PGSZ_BITMAP) { call.number(PGSZ_BITMAP)? } else { u64::MAX & !(PAGE - 1) };
+    let bitmap = if call.has(PGSZ_BITMAP) { call.number(PGSZ_BITMAP)? } else { !(PAGE - 1) };
     let pinned = if call.has(DMABUF_FD) {
         check_dmabuf(call, DMABUF_FD, addr, len)?;
         0
@@ -71,7 +71,7 @@ pub fn check_dmabuf(call: &Call<'_>, id: u16, offset: u64, len: u64) -> Answer<(
 /// MLX5_IB_METHOD_DEVX_UMEM_DEREG.
 pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(HANDLE)?;
-    client.with_context(|device, ufile| {
+    client.with_handles(|device, ufile| {
         let umem = ufile.destroy(handle, |object| matches!(object, Kind::Umem { .. }))?;
         device.forget(&umem);
         Ok(())

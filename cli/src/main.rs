@@ -1,6 +1,8 @@
 //! The command `verbsguard`.
 
+mod control;
 mod explain;
+mod run;
 
 use std::io;
 use std::process::ExitCode;
@@ -17,17 +19,31 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Run),
     Explain(explain::Explain),
+    EmuControl(control::Control),
+    #[command(hide = true)]
+    EmuDaemon(run::daemon::Daemon),
 }
 
 fn main() -> ExitCode {
-    let Command::Explain(explain) = Cli::parse().command;
-    match explain.run() {
+    match Cli::parse().command {
+        Command::Run(run) => complain(&run.run()),
+        Command::Explain(explain) => written(explain.run()),
+        Command::EmuControl(control) => control.run(),
+        Command::EmuDaemon(daemon) => written(daemon.run()),
+    }
+}
+
+fn complain(message: &str) -> ExitCode {
+    eprintln!("verbsguard: {message}");
+    ExitCode::from(2)
+}
+
+fn written(result: io::Result<()>) -> ExitCode {
+    match result {
         // Whoever closes the pipe has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("verbsguard: cannot write: {error}");
-            ExitCode::from(2)
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&format!("cannot write: {error}")),
         _ => ExitCode::SUCCESS,
     }
 }

@@ -19,6 +19,14 @@ pub fn bounds() -> Range<usize> {
     }
 }
 
+/// Whether the whole range is in use on the stack that the caller runs on: mapped, readable and writable.
+#[inline]
+pub fn has_in_use(address: usize, len: usize) -> bool {
+    let stack = bounds();
+    let here = std::ptr::from_ref(&stack).addr();
+    stack.contains(&here) && here < address && address < stack.end && len <= stack.end - address
+}
+
 #[cold]
 fn ask() -> Range<usize> {
     let before = crate::call::errno();
@@ -44,6 +52,16 @@ fn ask() -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_local_is_on_the_stack_and_nothing_else_is() {
+        let local = 7u64;
+        let at = std::ptr::from_ref(&local).addr();
+        assert!(has_in_use(at, 8));
+        assert!(!has_in_use(std::ptr::from_ref(Box::new(7u64).as_ref()).addr(), 8));
+        assert!(!has_in_use(at, bounds().end), "past the end");
+        assert!(!has_in_use(bounds().start, 8), "not in use yet");
+    }
 
     #[test]
     fn another_thread_has_another() {

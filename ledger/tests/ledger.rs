@@ -116,11 +116,13 @@ fn writers_killed_anywhere_leave_a_ledger_that_goes_on() {
     let mut fresh = Worker::join(dir.path(), &ID);
     let digest = fresh.digest();
     survivors.iter().for_each(|peer| assert_eq!(peer.ask("digest", None), digest));
+    // Who leaves clears away what the killed left, most of whom did not live long enough to do it.
+    fresh.ledger.leave(Stamp::default());
     let found = read(dir.path());
     assert!(!found.state.is_lost() && found.state.whole());
-    assert!(found.holders.len() < 256 + 64, "{} holders are remembered", found.holders.len());
+    assert!(found.holders.len() <= 256 + 4, "{} holders are remembered", found.holders.len());
     let bytes = bytes_in(dir.path());
-    assert!(bytes < 8 << 20, "{bytes} bytes");
+    assert!(bytes < 10 << 20, "{bytes} bytes");
 }
 
 #[test]

@@ -1,1 +1,30 @@
 //! The shared library that stands between a program and rdma-core.
+//!
+//! | room | what happens there |
+//! |---|---|
+//! | [`abi`] | everything that speaks C: the interposed functions and the control API |
+//! | [`call`], [`depth`] | the one way of a call through the house |
+//! | [`flow`] | what is checked, recorded and reported before and after each kind of call |
+//! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
+//! | [`real`] | finding, pinning and calling the real libraries |
+//! | [`record`] | a device file's record in the ledger, shared with other processes |
+//! | [`peek`], [`world`] | asking about memory, descriptors and other processes |
+//! | [`stacks`], [`log`], [`tell`] | where it happened, and how it is told |
+//!
+//! What is known and judged is safe Rust, in the crate `verbsguard-core`.
+
+mod abi;
+mod call;
+mod depth;
+mod flow;
+mod guard;
+mod log;
+mod parent_domain;
+mod peek;
+mod process;
+mod real;
+mod record;
+mod settings;
+mod stacks;
+mod tell;
+mod world;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Severity};
-use crate::site::Trace;
+use crate::site::{Resolve, Trace};
 
 /// What was done with the call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,7 +239,7 @@ impl Finding {
             repeat: 1,
             objects: Vec::new(),
             stacks: Stacks::default(),
-            page: rule.page().into(),
+            page: rule.page_for(function),
             lost: 0,
         }
     }
@@ -266,5 +266,11 @@ impl Finding {
     pub fn stacks(mut self, stacks: Stacks) -> Self {
         self.stacks = stacks;
         self
+    }
+
+    /// Gives its places their names.
+    pub fn resolve(&mut self, resolver: &dyn Resolve) {
+        let Stacks { here, created, released, destroyed } = &mut self.stacks;
+        [here, created, released, destroyed].into_iter().for_each(|trace| trace.resolve(resolver));
     }
 }

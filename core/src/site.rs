@@ -14,7 +14,7 @@ impl Site {
 }
 
 /// One frame. Where the compiler inlined, several frames share one module and offset.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// Path of the module, as it was loaded; empty where the address lies in none.
     pub module: String,

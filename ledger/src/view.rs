@@ -5,7 +5,7 @@ use std::io;
 
 use verbsguard_core::ledger::log::{self, Memory};
 use verbsguard_core::ledger::snapshot::{Cursor, Stop};
-use verbsguard_core::ledger::{FileId, FileState, Generation, HolderId, ProcessFile, Reference};
+use verbsguard_core::ledger::{Event, FileId, FileState, Generation, HolderId, ProcessFile, Reference};
 
 use crate::folder::Folder;
 use crate::holder;
@@ -52,6 +52,23 @@ impl View {
     /// What is known.
     pub fn state(&self) -> &FileState {
         &self.state
+    }
+
+    /// Takes in an event about this process's own references, which it does not read.
+    pub fn tell_own(&mut self, event: &Event) {
+        if !event.is_shared() {
+            self.state.apply(0, event);
+        }
+    }
+
+    /// Notes that this process has missed something: nothing is whole from now on.
+    pub fn set_lost(&mut self) {
+        self.state.set_lost();
+    }
+
+    /// The holders that have joined and not left, this process left out.
+    pub fn others(&self) -> Vec<HolderId> {
+        self.state.joined().map(|(holder, _)| holder).filter(|holder| *holder != self.me).collect()
     }
 
     /// Takes in what is new about objects. With nothing new it reads one word of shared memory.

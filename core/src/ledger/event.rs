@@ -250,6 +250,21 @@ impl Event {
         !matches!(self, Event::Acquired { .. } | Event::Released { .. } | Event::Children { .. })
     }
 
+    /// When and where, for those that say.
+    pub const fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Event::Opened { stamp, .. }
+            | Event::Stranger { stamp, .. }
+            | Event::Born { stamp, .. }
+            | Event::Dying { stamp, .. }
+            | Event::Destroyed { stamp, .. }
+            | Event::Exported { stamp, .. }
+            | Event::Acquired { stamp, .. }
+            | Event::Released { stamp, .. } => Some(*stamp),
+            _ => None,
+        }
+    }
+
     /// Who tells it.
     pub const fn holder(&self) -> HolderId {
         match self {

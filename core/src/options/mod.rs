@@ -1,10 +1,23 @@
 //! What a user asked for: `VERBSGUARD_OPTIONS`, the program's own defaults, and included files.
 
+mod help;
+mod keys;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 use std::path::PathBuf;
 
 use wildmatch::WildMatch;
 
 use crate::rules::{Rule, Severity};
+
+pub use help::{help, manual};
+pub use keys::{KEYS, Key};
+
+/// The most frames that `stack` may ask for.
+pub const MAX_STACK: usize = 128;
 
 /// What happens to a call with an error finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +31,24 @@ pub enum Mode {
     Strict,
     /// Reported, then `abort()`.
     Abort,
+}
+
+impl Mode {
+    /// The word that the option and the reports use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Mode::Guard => "guard",
+            Mode::Observe => "observe",
+            Mode::Strict => "strict",
+            Mode::Abort => "abort",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
 }
 
 /// What the leak report counts as findings.
@@ -38,7 +69,7 @@ pub enum Log {
     /// Standard error.
     #[default]
     Stderr,
-    /// A path pattern, see [`Log`] expansion in `report`.
+    /// A path pattern; [`crate::report::expand`] makes a path of it.
     Path(String),
 }
 
@@ -89,10 +120,6 @@ pub struct Options {
     pub libibverbs: Option<PathBuf>,
     /// `libmlx5`
     pub libmlx5: Option<PathBuf>,
-    /// `backport`
-    pub backport: bool,
-    /// `coordinate=defer`
-    pub defer: bool,
     /// `verbose`
     pub verbose: bool,
     /// `disable`
@@ -125,8 +152,6 @@ impl Default for Options {
             suppressions: None,
             libibverbs: None,
             libmlx5: None,
-            backport: false,
-            defer: false,
             verbose: false,
             disable: Vec::new(),
             severity: Vec::new(),

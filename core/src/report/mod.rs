@@ -1,19 +1,28 @@
 //! From findings to what people and programs read.
+//!
+//! The way of a finding: [`Reporter::prepare`] (options and suppressions may drop it), [`Tally::admit`] (counts it, and
+//! says whether it is to be printed), [`Finding::resolve`](crate::finding::Finding::resolve) (names for its stacks),
+//! [`Reporter::render`]. Only the tally changes, so only it needs a lock, and nothing slow happens under that lock.
 
-/// Wall-clock times as RFC 3339 with nanoseconds.
-pub mod rfc3339 {
-    use std::time::SystemTime;
+mod json;
+mod pattern;
+mod reporter;
+pub mod rfc3339;
+mod summary;
+mod suppress;
+mod tally;
+mod text;
 
-    use serde::{Deserialize, Deserializer, Serializer};
+use textwrap::WordSplitter;
 
-    /// Writes `2026-01-31T12:00:00.000000000Z`.
-    pub fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&humantime::format_rfc3339_nanos(*time))
-    }
+pub use json::SCHEMA;
+pub use pattern::{Place, check_pattern, expand};
+pub use reporter::Reporter;
+pub use summary::Summary;
+pub use suppress::Suppressions;
+pub use tally::Tally;
 
-    /// Reads what [`serialize`] wrote.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        humantime::parse_rfc3339(&text).map_err(serde::de::Error::custom)
-    }
+/// Breaks a paragraph into lines of at most `width`, at spaces only: names with hyphens stay whole.
+pub fn fill(text: &str, width: usize) -> String {
+    textwrap::fill(text, textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation))
 }

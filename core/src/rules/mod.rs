@@ -2,10 +2,21 @@
 //!
 //! An id is part of what users' scripts depend on: it never changes its meaning.
 
+mod arguments;
+mod identity;
+mod leaks;
+mod lifetime;
+mod markdown;
+mod text;
+
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+pub use markdown::markdown;
+pub use text::{Guard, Text};
 
 /// How grave a finding is. Only errors change an exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -58,6 +69,21 @@ pub enum Section {
     Arguments,
     /// What was never released.
     Leaks,
+}
+
+impl Section {
+    /// Every section, in the order of docs/rules.md.
+    pub const ALL: [Section; 4] = [Section::Lifetime, Section::Identity, Section::Arguments, Section::Leaks];
+
+    /// Its headline.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Section::Lifetime => "Lifetime",
+            Section::Identity => "Identity",
+            Section::Arguments => "Arguments and the device",
+            Section::Leaks => "Leaks",
+        }
+    }
 }
 
 /// Declares the rules in one place: variant, id, default severity, section, manual page.
@@ -119,8 +145,8 @@ rules! {
         UmemDestroyedWhileShared "umem-destroyed-while-shared" Note "mlx5dv_devx_umem_export(3)";
         UnimportOfOwned "unimport-of-owned" Warning "ibv_import_pd(3)";
         UnimportFailedSilently "unimport-failed-silently" Warning "ibv_import_pd(3)";
-        WrongKind "wrong-kind" Error "ibv_import_pd(3)";
-        InheritedContextClosed "inherited-context-closed" Warning "ibv_fork_init(3)";
+        WrongKind "wrong-kind" Error "ibv_alloc_parent_domain(3)";
+        InheritedContextClosed "inherited-context-closed" Warning "ibv_open_device(3)";
     }
     Identity {
         PdHandleStale "pd-handle-stale" Error "ibv_import_pd(3)";
@@ -148,9 +174,35 @@ rules! {
     }
     Leaks {
         ObjectOrphaned "object-orphaned" Error "ibv_import_pd(3)";
-        ReferenceLost "reference-lost" Error "ibv_import_pd(3)";
+        ReferenceLost "reference-lost" Error "ibv_open_device(3)";
         HeldAtExit "held-at-exit" Note "ibv_alloc_pd(3)";
         LeftToOthers "left-to-others" Note "ibv_import_pd(3)";
+    }
+}
+
+impl Rule {
+    /// The manual page for a finding in a call of `function`. Rules on both PDs and UMEMs, or on any call, send the
+    /// reader to the function's own page.
+    pub fn page_for(self, function: &str) -> Cow<'static, str> {
+        use Rule::{BadPointer, ContextClosed, ImportOfOwn, NullArgument, ProviderLacks, RegistrationFailed};
+        let general = matches!(
+            self,
+            NullArgument
+                | BadPointer
+                | ContextClosed
+                | ImportOfOwn
+                | ProviderLacks
+                | RegistrationFailed
+                | Rule::UnimportOfOwned
+                | Rule::UnimportFailedSilently
+        );
+        match function.trim_start_matches('_') {
+            _ if !general => self.page().into(),
+            // One page for the whole family.
+            name if name.starts_with("ibv_reg_") => "ibv_reg_mr(3)".into(),
+            name if name.starts_with("ibv_") || name.starts_with("mlx5dv_") => format!("{name}(3)").into(),
+            _ => self.page().into(),
+        }
     }
 }
 
@@ -177,7 +229,7 @@ impl Serialize for Rule {
 
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let id = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let id = Cow::<str>::deserialize(deserializer)?;
         id.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -200,6 +252,14 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), Rule::ALL.len());
+    }
+
+    #[test]
+    fn general_rules_send_the_reader_to_the_function_s_page() {
+        assert_eq!(Rule::NullArgument.page_for("mlx5dv_devx_umem_dereg"), "mlx5dv_devx_umem_dereg(3)");
+        assert_eq!(Rule::NullArgument.page_for("ibv_reg_mr_iova2"), "ibv_reg_mr(3)");
+        assert_eq!(Rule::NullArgument.page_for("exit"), Rule::NullArgument.page());
+        assert_eq!(Rule::PdReleasedTwice.page_for("ibv_dealloc_pd"), "ibv_import_pd(3)");
     }
 
     #[test]

@@ -1,0 +1,26 @@
+# Thin: meson and cargo do the work. Every target brings what it needs (scripts/setup says how).
+
+# Where rustup puts cargo, for shells that do not look there.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+all:
+	@scripts/build
+
+check:
+	@scripts/check
+
+demo:
+	@scripts/demo
+
+# Writes include/verbsguard.h anew from src/abi/control.rs; `make check` fails where it differs.
+header:
+	@cargo run --quiet --locked -p verbsguard-tests --bin header
+
+install: all
+	@meson install -C build
+
+clean:
+	@rm -rf build
+	@cargo clean
+
+.PHONY: all check demo header install clean

@@ -1,0 +1,211 @@
+//! What hangs on PDs: counted on the reference it was made with.
+
+use super::patience::read;
+use super::{Child, ChildKind, ContextId, Mark, Named, Reference, State, Subject, Thing, Tracker, Verdict, World};
+use crate::check::{self, Fate, Fault, errno};
+use crate::ledger::Kind;
+use crate::rules::Rule;
+
+/// A call under way that makes a child of a PD, or uses one.
+#[derive(Clone, Copy, Debug)]
+pub struct ChildToken {
+    pd: Option<Named>,
+    through_parent_domain: bool,
+    context: ContextId,
+}
+
+/// A call under way that ends a child.
+#[derive(Clone, Copy, Debug)]
+pub struct ChildEndToken {
+    address: usize,
+    serial: u64,
+}
+
+impl Tracker {
+    /// Before a call other than unimport and destroy through the reference to a `kind` at `address`.
+    pub fn begin_use(&self, address: usize, kind: Kind, reads_context: bool, world: &dyn World) -> Verdict<ChildToken> {
+        let mut shard = self.table.at(address);
+        let reference = match shard.get(address) {
+            None => {
+                drop(shard);
+                return self.use_of_unknown(address);
+            }
+            Some(Thing::Child(child)) if child.kind == ChildKind::ParentDomain && kind == Kind::Pd => {
+                let child = child.clone();
+                drop(shard);
+                return self.use_of_parent_domain(&child, world);
+            }
+            Some(Thing::Child(child)) => {
+                let child = Box::new(child.clone());
+                let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
+                return self.verdict(faults, || Subject::Child(address, child.clone()), || None);
+            }
+            Some(Thing::Reference(reference)) => reference,
+        };
+        if matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world) {
+            let serial = reference.serial;
+            shard.take(address, serial);
+            return Verdict::forward(None);
+        }
+        let faults = if reference.kind == kind {
+            check::use_of(reference, self.fate(reference), reads_context)
+        } else if reference.is_live() {
+            vec![Fault::refused(Rule::WrongKind, errno::EINVAL)]
+        } else {
+            return Verdict::forward(None);
+        };
+        let subject = || Subject::Reference(address, Box::new(reference.clone()));
+        let named = Named { address, serial: reference.serial };
+        let context = reference.context;
+        self.verdict(faults, subject, || Some(ChildToken { pd: Some(named), through_parent_domain: false, context }))
+    }
+
+    /// A parent domain stands for its PD.
+    fn use_of_parent_domain(&self, domain: &Child, world: &dyn World) -> Verdict<ChildToken> {
+        let Some(pd) = domain.pd else { return Verdict::forward(None) };
+        let mut verdict = self.begin_use(pd.address, Kind::Pd, true, world);
+        if let Ok(Some(token)) = &mut verdict.outcome {
+            token.through_parent_domain = true;
+        }
+        verdict
+    }
+
+    fn use_of_unknown(&self, address: usize) -> Verdict<ChildToken> {
+        let contexts = read(&self.contexts);
+        let Some(context) = contexts.get(address).filter(|context| context.is_open()) else {
+            return Verdict::forward(None);
+        };
+        let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
+        self.verdict(faults, || Subject::Context(address, Box::new(context.clone())), || None)
+    }
+
+    pub(super) fn fate(&self, reference: &Reference) -> Fate {
+        match (self.file(reference.file), reference.generation) {
+            (Some(file), Some(generation)) => file.fate(reference.kind, reference.handle, generation),
+            _ => Fate::Unknown,
+        }
+    }
+
+    /// After a call that made the child at `address` with the PD of `token`.
+    pub fn finish_child(&self, token: ChildToken, address: usize, kind: ChildKind, handle: Option<u32>, mark: Mark) {
+        let child = Child {
+            serial: self.next_serial(),
+            kind,
+            handle,
+            pd: token.pd,
+            through_parent_domain: token.through_parent_domain,
+            context: token.context,
+            born: mark,
+        };
+        self.count(&child, 1);
+        let replaced = self.table.at(address).put(address, Thing::Child(child));
+        if let Some(Thing::Child(old)) = replaced {
+            self.uncount(&old);
+        }
+    }
+
+    /// Before a call that ends the child at `address`.
+    pub fn begin_child_end(&self, address: usize) -> Verdict<ChildEndToken> {
+        let shard = self.table.at(address);
+        match shard.get(address) {
+            Some(Thing::Child(child)) => {
+                let child = child.clone();
+                drop(shard);
+                self.begin_end_of(address, child)
+            }
+            Some(Thing::Reference(reference)) if reference.is_live() => {
+                let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
+                self.verdict(faults, || Subject::Reference(address, Box::new(reference.clone())), || None)
+            }
+            _ => Verdict::forward(None),
+        }
+    }
+
+    /// One made through a parent domain, or a QP, reads its PD's struct while it goes.
+    fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
+        let pd = child.pd.and_then(|pd| {
+            let shard = self.table.at(pd.address);
+            shard.reference(pd.address).filter(|now| now.serial == pd.serial).cloned()
+        });
+        let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
+        let faults = check::child_destroy(child.through_parent_domain, pd.as_ref(), told);
+        let token = ChildEndToken { address, serial: child.serial };
+        self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || Some(token))
+    }
+
+    /// Before `ibv_dealloc_pd` of the parent domain at `address`, if one stands there.
+    pub fn begin_parent_domain_end(&self, address: usize) -> Option<ChildEndToken> {
+        match self.table.at(address).get(address) {
+            Some(Thing::Child(child)) if child.kind == ChildKind::ParentDomain => {
+                Some(ChildEndToken { address, serial: child.serial })
+            }
+            _ => None,
+        }
+    }
+
+    /// After an export through the reference of `token`.
+    pub fn exported(&self, token: ChildToken, mark: Mark) {
+        let Some(Named { address, serial }) = token.pd else { return };
+        let found = self.table.at(address).reference_mut(address, serial).map(|found| found.clone());
+        if let Some(reference) = found
+            && let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation)
+        {
+            file.exported(reference.kind, reference.handle, generation, mark);
+        }
+    }
+
+    /// After that call succeeded.
+    pub fn finish_child_end(&self, token: ChildEndToken) {
+        let taken = self.table.at(token.address).take(token.address, token.serial);
+        if let Some(Thing::Child(child)) = taken {
+            self.uncount(&child);
+        }
+    }
+
+    /// After the child at `address` was moved to the PD of `token`.
+    pub fn move_child(&self, token: ChildToken, address: usize) {
+        let mut shard = self.table.at(address);
+        let Some(Thing::Child(before)) = shard.get(address).cloned() else { return };
+        let after = Child { pd: token.pd, through_parent_domain: token.through_parent_domain, ..before.clone() };
+        shard.put(address, Thing::Child(after.clone()));
+        drop(shard);
+        self.count(&before, -1);
+        self.count(&after, 1);
+    }
+
+    /// The live children made through the reference with this serial, for a report.
+    pub fn children_of(&self, pd: Named) -> Vec<(usize, Child)> {
+        let mut found = Vec::new();
+        for shard in self.table.shards() {
+            found.extend(shard.iter().filter_map(|(address, thing)| match thing {
+                Thing::Child(child) if child.pd == Some(pd) => Some((address, child.clone())),
+                _ => None,
+            }));
+        }
+        found.sort_by_key(|(_, child)| child.serial);
+        found
+    }
+
+    pub(super) fn uncount(&self, child: &Child) {
+        self.count(child, -1);
+    }
+
+    fn count(&self, child: &Child, by: i32) {
+        let Some(pd) = child.pd else { return };
+        let mut shard = self.table.at(pd.address);
+        let Some(reference) = shard.reference_mut(pd.address, pd.serial) else { return };
+        let add = |count: &mut u32| *count = count.saturating_add_signed(by);
+        add(&mut reference.children);
+        if child.kind == ChildKind::ParentDomain {
+            add(&mut reference.parent_domains);
+        }
+        if child.through_parent_domain {
+            add(&mut reference.fatal_children);
+        }
+        let (file, handle, generation) = (reference.file, reference.handle, reference.generation);
+        drop(shard);
+        if let (Some(file), Some(generation)) = (self.file(file), generation) {
+            file.children(handle, generation, child.kind.into(), by);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Opening, importing and closing contexts.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::patience::{read, write};
+use super::{
+    Context, ContextId, ContextOrigin, ContextState, DeviceFile, FileIndex, Lost, Mark, Subject, Thing, Tracker,
+    Verdict, World,
+};
+use crate::check::{self, Fault};
+use crate::rules::{Rule, Severity};
+
+/// A context that was just made.
+#[derive(Clone, Debug)]
+pub struct OpenedContext {
+    /// Its address.
+    pub address: usize,
+    /// The device's name.
+    pub device: Arc<str>,
+    /// The device file's descriptor.
+    pub cmd_fd: i32,
+    /// How it came.
+    pub origin: ContextOrigin,
+}
+
+/// A close under way.
+#[derive(Clone, Copy, Debug)]
+pub struct CloseToken {
+    address: usize,
+    id: ContextId,
+    file: FileIndex,
+    /// The device file is held by others, so it will live on. Asked before the close, while there is a descriptor.
+    held_elsewhere: bool,
+}
+
+impl CloseToken {
+    /// The context's address.
+    pub fn address(&self) -> usize {
+        self.address
+    }
+}
+
+impl Tracker {
+    /// The device file that `is_it` recognises, or else what `make` makes of the next free index.
+    pub fn find_or_add_file(
+        &self,
+        is_it: impl Fn(&DeviceFile) -> bool,
+        make: impl FnOnce(FileIndex) -> DeviceFile,
+    ) -> Arc<DeviceFile> {
+        let mut files = write(&self.files);
+        // One that this process has left may have become another's, unseen: it is met anew.
+        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
+            return file.clone();
+        }
+        let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
+        let file = Arc::new(make(index));
+        files.push(file.clone());
+        file
+    }
+
+    /// Takes in a context that was just made on `file`.
+    pub fn opened(&self, opened: OpenedContext, file: &DeviceFile, mark: Mark) {
+        file.open_contexts.fetch_add(1, Ordering::Relaxed);
+        file.remember_descriptor(opened.cmd_fd);
+        file.opened(opened.origin == ContextOrigin::Opened, mark);
+        let context = Context {
+            id: ContextId::default(),
+            file: file.index,
+            device: opened.device,
+            cmd_fd: opened.cmd_fd,
+            origin: opened.origin,
+            state: ContextState::Live,
+            inherited: false,
+            born: mark,
+            closed: Mark::default(),
+        };
+        write(&self.contexts).insert(opened.address, context);
+    }
+
+    /// Whether a context is open at `address`.
+    pub fn is_open_context(&self, address: usize) -> bool {
+        read(&self.contexts).get(address).is_some_and(Context::is_open)
+    }
+
+    /// The context at `address`, open or remembered as closed.
+    pub fn context(&self, address: usize) -> Option<Context> {
+        read(&self.contexts).get(address).cloned()
+    }
+
+    /// The context of this id.
+    pub fn context_by_id(&self, id: ContextId) -> Option<(usize, Context)> {
+        let contexts = read(&self.contexts);
+        contexts.iter().find(|(_, context)| context.id == id).map(|(address, context)| (address, context.clone()))
+    }
+
+    /// The descriptors of the device files that are open here.
+    pub fn open_descriptors(&self) -> Vec<(i32, FileIndex)> {
+        let contexts = read(&self.contexts);
+        contexts.iter().filter(|(_, found)| found.is_open()).map(|(_, found)| (found.cmd_fd, found.file)).collect()
+    }
+
+    fn descriptor_of(&self, file: FileIndex) -> Option<i32> {
+        self.open_descriptors().into_iter().find(|(_, of)| *of == file).map(|(fd, _)| fd)
+    }
+
+    /// Forgets the closed context at `address`, where another stands now.
+    pub fn forget_closed_context(&self, address: usize) {
+        write(&self.contexts).forget_closed(address);
+    }
+
+    /// After `ibv_import_device(cmd_fd)` succeeded: the number must not be that of another live context.
+    pub fn imported_fd(&self, cmd_fd: i32, address: usize) -> Vec<(Fault, Subject)> {
+        let contexts = read(&self.contexts);
+        let other = contexts.iter().find(|(at, other)| *at != address && other.is_open() && other.cmd_fd == cmd_fd);
+        let Some((at, other)) = other else { return Vec::new() };
+        let fault = Fault::forwarded(Rule::FdImportedWithoutDup, Severity::Warning);
+        self.counted(vec![(fault, Subject::Context(at, Box::new(other.clone())))])
+    }
+
+    /// Before `ibv_close_device` of the context at `address`.
+    pub fn begin_close(&self, address: usize, world: &dyn World) -> Verdict<CloseToken> {
+        let held_elsewhere = self.asks_who_holds(address, world);
+        let mut contexts = write(&self.contexts);
+        let Some(context) = contexts.get_mut(address) else { return Verdict::forward(None) };
+        let snapshot = context.clone();
+        let faults = check::context_close(&snapshot);
+        let token = || {
+            snapshot.is_open().then_some(CloseToken { address, id: snapshot.id, file: snapshot.file, held_elsewhere })
+        };
+        let verdict = self.verdict(faults, || Subject::Context(address, Box::new(snapshot.clone())), token);
+        if let Ok(Some(_)) = verdict.outcome {
+            context.state = ContextState::Dying;
+        }
+        verdict
+    }
+
+    /// After the close answered: what was lost with the context.
+    pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Vec<Lost> {
+        if !done {
+            if let Some(context) = write(&self.contexts).get_mut(token.address).filter(|now| now.id == token.id) {
+                context.state = ContextState::Live;
+            }
+            return Vec::new();
+        }
+        write(&self.contexts).close(token.address, token.id, mark);
+        self.drop_children_of(token.id);
+        let Some(file) = self.file(token.file) else { return Vec::new() };
+        let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
+        file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
+        let lives_on = !last || token.held_elsewhere;
+        let lost = self.lost_at_close(token.id, &file, lives_on, world);
+        if last {
+            file.leave();
+        }
+        lost
+    }
+
+    /// Whether others hold the device file of the context at `address`. Only asked where something may be left in it.
+    fn asks_who_holds(&self, address: usize, world: &dyn World) -> bool {
+        let Some(context) = self.context(address).filter(Context::is_open) else { return false };
+        let Some(file) = self.file(context.file) else { return false };
+        (file.orphans() > 0 || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true)
+    }
+
+    /// Whether a live reference was made in this context.
+    fn refers_to(&self, context: ContextId) -> bool {
+        self.table.shards().any(|shard| {
+            shard.iter().any(|(_, thing)| match thing {
+                Thing::Reference(reference) => reference.context == context && reference.is_live(),
+                Thing::Child(_) => false,
+            })
+        })
+    }
+
+    /// The kernel takes a context's children with it, or keeps them where nobody can name them.
+    fn drop_children_of(&self, context: ContextId) {
+        let mut gone = Vec::new();
+        for mut shard in self.table.shards() {
+            shard.retain(|thing| match thing {
+                Thing::Child(child) if child.context == context => {
+                    gone.push(child.clone());
+                    false
+                }
+                _ => true,
+            });
+        }
+        for child in gone {
+            self.uncount(&child);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What was lost: at context close, at exit, on demand. Grouped by rule, creation site and device file.
+
+use std::sync::Arc;
+
+use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, State, Thing, Tracker, World};
+use crate::check::{Fate, Fault, errno};
+use crate::ledger::{self, Kind};
+use crate::options::Leaks;
+use crate::rules::{Rule, Severity};
+use crate::site::Site;
+
+/// When leaks are judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// `ibv_close_device` of a context succeeded.
+    Close,
+    /// The process exits.
+    Exit,
+    /// `verbsguard_check_leaks()`.
+    Demand,
+}
+
+/// A group of lost things that share a rule, a creation site and a device file.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// The judgement.
+    pub fault: Fault,
+    /// PD or UMEM.
+    pub kind: Kind,
+    /// Where.
+    pub file: FileIndex,
+    /// Created here.
+    pub site: Site,
+    /// How many.
+    pub count: u64,
+    /// Bytes registered in them.
+    pub bytes: u64,
+    /// The first ones, as examples.
+    pub examples: Vec<LostExample>,
+}
+
+/// One of a group.
+#[derive(Clone, Debug)]
+pub struct LostExample {
+    /// Address of the struct, 0 where none is left.
+    pub address: usize,
+    /// The reference, or what is left of it for an object without one.
+    pub reference: Reference,
+}
+
+/// How many examples a group keeps.
+const EXAMPLES: usize = 8;
+
+#[derive(Default)]
+struct Groups(Vec<Lost>);
+
+impl Groups {
+    fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
+        let site = reference.born.site;
+        let same = |lost: &Lost| {
+            (lost.fault, lost.kind, lost.file, lost.site) == (fault, reference.kind, reference.file, site)
+        };
+        let group = match self.0.iter().position(same) {
+            Some(at) => &mut self.0[at],
+            None => {
+                let (kind, file) = (reference.kind, reference.file);
+                self.0.push(Lost { fault, kind, file, site, count: 0, bytes: 0, examples: Vec::new() });
+                let last = self.0.len() - 1;
+                &mut self.0[last]
+            }
+        };
+        group.count += 1;
+        group.bytes += reference.size;
+        if group.examples.len() < EXAMPLES {
+            group.examples.push(LostExample { address, reference: reference.clone() });
+        }
+    }
+}
+
+impl Tracker {
+    /// What the close of `context` lost.
+    pub(super) fn lost_at_close(
+        &self,
+        context: ContextId,
+        file: &Arc<DeviceFile>,
+        lives_on: bool,
+        world: &dyn World,
+    ) -> Vec<Lost> {
+        let mut groups = Groups::default();
+        self.each_reference(|address, reference| {
+            if reference.context == context && reference.is_live() {
+                reference.context_closed = true;
+                if !reference.inherited && !reference.ignored && !file.is_gone() {
+                    judge_closed(&mut groups, address, reference, lives_on);
+                }
+            }
+        });
+        if lives_on {
+            self.add_orphans(&mut groups, file, world);
+        }
+        self.counted_groups(groups)
+    }
+
+    /// What is lost now, without anything ending.
+    pub fn lost_on_demand(&self, world: &dyn World) -> Vec<Lost> {
+        let mut groups = Groups::default();
+        self.each_reference(|address, reference| {
+            if reference.is_live() && !reference.inherited && !reference.ignored {
+                judge_failure(&mut groups, address, reference);
+            }
+        });
+        for file in self.files() {
+            if file.has_open_contexts() {
+                self.add_orphans(&mut groups, &file, world);
+            }
+        }
+        self.counted_groups(groups)
+    }
+
+    /// How many objects and references are lost now: told or not.
+    pub fn lost_count(&self) -> u64 {
+        let mut lost = 0;
+        self.each_reference(|_, reference| {
+            let closed = reference.context_closed && reference.kind == Kind::Pd;
+            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+        });
+        let open = self.files().into_iter().filter(|file| file.has_open_contexts());
+        lost + open.map(|file| file.orphans()).sum::<u64>()
+    }
+
+    /// What the end of this process leaves behind.
+    pub fn lost_at_exit(&self, leaks: Leaks, world: &dyn World) -> Vec<Lost> {
+        let mut groups = Groups::default();
+        let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
+        let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
+        self.each_reference(|address, reference| {
+            if !reference.is_live() || reference.inherited || reference.ignored {
+                return;
+            }
+            let Some(file) = self.file(reference.file) else { return };
+            if file.is_gone() || judge_failure(&mut groups, address, reference) {
+                return;
+            }
+            if let Some(fault) = at_exit(reference, &file, held(reference.file), leaks, world) {
+                groups.add(fault, address, reference);
+            }
+        });
+        for file in self.files() {
+            if held(file.index) {
+                self.add_orphans(&mut groups, &file, world);
+            }
+        }
+        self.counted_groups(groups)
+    }
+
+    /// Objects that live on without a reference, in a device file that lives on.
+    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, world: &dyn World) {
+        let orphans = file.take_orphans();
+        if orphans.is_empty() {
+            return;
+        }
+        let fault = orphaned(file, world);
+        for orphan in orphans {
+            groups.add(fault, 0, &remains(file.index, &orphan));
+        }
+    }
+
+    fn each_reference(&self, mut visit: impl FnMut(usize, &mut Reference)) {
+        for mut shard in self.table.shards() {
+            for (address, thing) in shard.iter_mut() {
+                if let Thing::Reference(reference) = thing {
+                    visit(address, reference);
+                }
+            }
+        }
+    }
+
+    fn counted_groups(&self, groups: Groups) -> Vec<Lost> {
+        let policy = |mut lost: Lost| {
+            lost.fault = self.policy.apply(vec![lost.fault]).pop()?;
+            Some(lost)
+        };
+        groups.0.into_iter().filter_map(policy).collect()
+    }
+}
+
+/// Errors stand on having seen everything that could have happened to the device file.
+fn orphaned(file: &DeviceFile, world: &dyn World) -> Fault {
+    let certain = world.history_is_whole(file) && world.is_held_by_silent(file) == Some(false);
+    let severity = if certain { Severity::Error } else { Severity::Note };
+    Fault::forwarded(Rule::ObjectOrphaned, severity)
+}
+
+/// A live reference whose context is closed now. UMEMs may still be unimported: they are judged at exit.
+fn judge_closed(groups: &mut Groups, address: usize, reference: &mut Reference, lives_on: bool) {
+    let told = judge_failure(groups, address, reference);
+    if reference.kind == Kind::Pd && (lives_on || !told) {
+        groups.add(reference_lost(lives_on), address, reference);
+    }
+}
+
+fn reference_lost(lives_on: bool) -> Fault {
+    let severity = if lives_on { Severity::Error } else { Severity::Warning };
+    Fault::forwarded(Rule::ReferenceLost, severity)
+}
+
+/// A destroy that failed and was never followed by an end. Answers whether it was told, now or before.
+fn judge_failure(groups: &mut Groups, address: usize, reference: &mut Reference) -> bool {
+    let Some(failure) = &mut reference.failure else { return false };
+    let rule = match reference.kind {
+        Kind::Pd if failure.errno == errno::EBUSY => Rule::PdDeallocBusy,
+        Kind::Umem => Rule::UmemDeregFailed,
+        Kind::Pd => return false,
+    };
+    let Failure { told, .. } = failure;
+    if !std::mem::replace(told, true) {
+        groups.add(Fault::forwarded(rule, Severity::Warning), address, reference);
+    }
+    true
+}
+
+fn at_exit(
+    reference: &Reference,
+    file: &DeviceFile,
+    held_elsewhere: bool,
+    leaks: Leaks,
+    world: &dyn World,
+) -> Option<Fault> {
+    let told_at_close = reference.context_closed && reference.kind == Kind::Pd;
+    if told_at_close {
+        return None;
+    }
+    if reference.context_closed && reference.origin == Origin::Imported || reference.failure.is_some() {
+        return Some(reference_lost(held_elsewhere));
+    }
+    if !held_elsewhere {
+        let severity = if leaks == Leaks::All { Severity::Warning } else { Severity::Note };
+        return Some(Fault::forwarded(Rule::HeldAtExit, severity));
+    }
+    let generation = reference.generation?;
+    match file.fate(reference.kind, reference.handle, generation) {
+        Fate::Alive if !file.has_others(generation, reference.serial) => Some(orphaned(file, world)),
+        Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
+        Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
+    }
+}
+
+/// What a report shows of an object to which no reference is left.
+fn remains(file: FileIndex, object: &ledger::Object) -> Reference {
+    Reference {
+        serial: 0,
+        kind: object.kind,
+        file,
+        handle: object.handle.0,
+        generation: Some(object.generation),
+        second_id: object.second_id,
+        origin: Origin::Owned,
+        state: State::Live,
+        context: ContextId::default(),
+        context_closed: false,
+        inherited: false,
+        ignored: false,
+        children: 0,
+        parent_domains: 0,
+        fatal_children: 0,
+        busy_told: false,
+        size: 0,
+        born: Mark { site: object.born.stamp.site, time: object.born.stamp.time_ns },
+        ended: Mark::default(),
+        failure: None,
+        name: None,
+    }
+}

@@ -1,0 +1,165 @@
+//! What is alive in this process: contexts, references, children, and the device files they belong to.
+//!
+//! Recording changes state and judges nothing; judging is [`crate::check`]'s. Here the two meet: every operation that
+//! can fault comes as `begin_…`, which asks the checks under one shard's lock and marks what is under way, and
+//! `finish_…`, which commits or rolls back once the real call has answered.
+
+mod acquire;
+mod child;
+mod children;
+mod context;
+mod contexts;
+mod file;
+mod fork;
+mod inventory;
+mod leaks;
+pub mod patience;
+mod reference;
+mod release;
+mod table;
+
+pub use acquire::{BirthToken, Newborn};
+pub use child::{Child, ChildKind, Named};
+pub use children::{ChildEndToken, ChildToken};
+pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
+pub use contexts::{CloseToken, OpenedContext};
+pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
+pub use fork::{ForkLocks, Inheritance};
+pub use inventory::{Live, Totals};
+pub use leaks::{Lost, LostExample, Moment};
+pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
+pub use release::ReleaseToken;
+pub use table::{REMEMBERED_RELEASES, Table, Thing};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+
+use crate::check::{Fault, Policy};
+use patience::read;
+
+/// What the tracker asks of the process it is in. Everything here may answer "unknown".
+pub trait World: Sync {
+    /// A struct stands at the address of a released reference again that names an open context and a plausible
+    /// handle: a birth that was not seen.
+    fn is_reborn(&self, reference: &Reference, address: usize, open_context: &dyn Fn(usize) -> bool) -> bool;
+    /// The PD at `address`, which the provider was asked to unimport, still stands there as it was.
+    fn is_intact(&self, reference: &Reference, address: usize) -> bool;
+    /// Another process holds this device file: None if that cannot be known.
+    fn is_held_elsewhere(&self, file: &DeviceFile) -> Option<bool>;
+
+    /// A process that is not in the device file's record holds it: None if that cannot be known.
+    fn is_held_by_strangers(&self, file: &DeviceFile) -> Option<bool>;
+
+    /// A process that would tell, but has not yet, holds it (a forked child, say): None if that cannot be known.
+    fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool>;
+
+    /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
+    fn history_is_whole(&self, file: &DeviceFile) -> bool {
+        file.is_whole() && self.is_held_by_strangers(file) == Some(false)
+    }
+}
+
+/// What a call is to do, with what there is to report about it.
+#[derive(Debug)]
+pub struct Verdict<T> {
+    /// What was judged, and about what; empty for almost every call.
+    pub faults: Vec<(Fault, Subject)>,
+    /// The token for `finish_…`, or the errno value to refuse the call with.
+    pub outcome: Result<Option<T>, i32>,
+}
+
+impl<T> Verdict<T> {
+    /// Forward, with nothing to say.
+    fn forward(token: Option<T>) -> Self {
+        Verdict { faults: Vec::new(), outcome: Ok(token) }
+    }
+}
+
+/// What a fault is about: a copy of the state, so that it can be told after every lock is gone.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// The argument itself, and what is wrong with it.
+    Argument(String),
+    /// A context.
+    Context(usize, Box<Context>),
+    /// A reference.
+    Reference(usize, Box<Reference>),
+    /// A child of a PD.
+    Child(usize, Box<Child>),
+}
+
+/// This process, as reports name it.
+#[derive(Clone, Debug, Default)]
+pub struct Me {
+    /// Process id.
+    pub pid: u32,
+    /// Command name.
+    pub comm: String,
+}
+
+/// All that is known in this process.
+pub struct Tracker {
+    /// This process.
+    pub me: Me,
+    /// The mode and the user's word on single rules.
+    pub policy: Policy,
+    table: Table,
+    contexts: RwLock<Contexts>,
+    files: RwLock<Vec<Arc<DeviceFile>>>,
+    serial: AtomicU64,
+}
+
+impl Tracker {
+    /// Knows nothing yet.
+    pub fn new(policy: Policy, me: Me) -> Self {
+        Tracker {
+            me,
+            policy,
+            table: Table::default(),
+            contexts: RwLock::default(),
+            files: RwLock::default(),
+            serial: AtomicU64::new(1),
+        }
+    }
+
+    fn next_serial(&self) -> u64 {
+        self.serial.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The device file of this index.
+    pub fn file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
+        read(&self.files).get(index.0 as usize).cloned()
+    }
+
+    /// All device files met so far.
+    pub fn files(&self) -> Vec<Arc<DeviceFile>> {
+        read(&self.files).clone()
+    }
+
+    /// Judges by `policy`: what counts, and whether to refuse.
+    fn judge(&self, faults: Vec<Fault>) -> (Vec<Fault>, Option<i32>) {
+        if faults.is_empty() {
+            return (faults, None);
+        }
+        let faults = self.policy.apply(faults);
+        let refusal = self.policy.refusal(&faults);
+        (faults, refusal)
+    }
+
+    /// A verdict on faults that are all about `subject`, with the token for when the call is forwarded.
+    fn verdict<T>(
+        &self,
+        faults: Vec<Fault>,
+        subject: impl Fn() -> Subject,
+        token: impl FnOnce() -> Option<T>,
+    ) -> Verdict<T> {
+        let (faults, refusal) = self.judge(faults);
+        let faults = faults.into_iter().map(|fault| (fault, subject())).collect();
+        match refusal {
+            Some(errno) => Verdict { faults, outcome: Err(errno) },
+            None => Verdict { faults, outcome: Ok(token()) },
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Ending references.
+
+use std::time::{Duration, Instant};
+
+use super::patience::read;
+use super::{
+    ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+};
+use crate::check::{self, Fault, ReleaseView, errno};
+use crate::ledger::{Generation, How, Kind};
+use crate::rules::{Rule, Severity};
+
+/// How long a second release waits for the outcome of the first one before it is forwarded without a claim.
+const RACE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A release under way.
+#[derive(Clone, Copy, Debug)]
+pub struct ReleaseToken {
+    address: usize,
+    serial: u64,
+    kind: Kind,
+    file: FileIndex,
+    handle: u32,
+    generation: Option<Generation>,
+    /// What a destroy will hit: whatever has the handle when it is made, which need not be what the reference meant.
+    victim: Option<Generation>,
+    end: End,
+    others: bool,
+}
+
+impl ReleaseToken {
+    /// What the manual page calls the argument.
+    pub fn argument(&self) -> &'static str {
+        crate::describe::noun(self.kind)
+    }
+}
+
+/// What one look at the address gave.
+enum Look {
+    Done(Verdict<ReleaseToken>),
+    /// Another thread is ending this very reference: its outcome decides.
+    Wait,
+    /// Nothing is known there.
+    Unknown,
+}
+
+/// How a release that the real library took ended.
+enum Ended {
+    /// The provider did nothing.
+    Ignored(Subject),
+    /// The reference as it was, if it still stood there.
+    Done(Option<Box<Reference>>),
+}
+
+impl Tracker {
+    /// Before `end` of the reference to a `kind` at `address`. An address never seen is forwarded: it proves nothing.
+    pub fn begin_release(
+        &self,
+        address: usize,
+        kind: Kind,
+        end: End,
+        mark: Mark,
+        world: &dyn World,
+    ) -> Verdict<ReleaseToken> {
+        let start = Instant::now();
+        loop {
+            match self.look(address, kind, end, mark, world) {
+                Look::Done(verdict) => return verdict,
+                Look::Unknown => return self.release_of_unknown(address),
+                Look::Wait if start.elapsed() > RACE_PATIENCE => return Verdict::forward(None),
+                Look::Wait => std::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+    }
+
+    fn look(&self, address: usize, kind: Kind, end: End, mark: Mark, world: &dyn World) -> Look {
+        let mut shard = self.table.at(address);
+        let reference = match shard.get(address) {
+            None => return Look::Unknown,
+            Some(Thing::Child(child)) => {
+                let child = child.clone();
+                drop(shard);
+                let wrong = child.kind != ChildKind::ParentDomain || end == End::Unimport;
+                let faults = if wrong { vec![Fault::refused(Rule::WrongKind, errno::EINVAL)] } else { Vec::new() };
+                let subject = || Subject::Child(address, Box::new(child.clone()));
+                return Look::Done(self.verdict(faults, subject, || None));
+            }
+            Some(Thing::Reference(reference)) => reference,
+        };
+        if reference.kind != kind && reference.is_live() {
+            let reference = Box::new(reference.clone());
+            let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
+            return Look::Done(self.verdict(faults, || Subject::Reference(address, reference.clone()), || None));
+        }
+        match reference.state {
+            State::Dying(_) if self.policy.waits_for_racing_release() => return Look::Wait,
+            State::Dying(_) => return Look::Done(Verdict::forward(None)),
+            State::Released(_) if self.is_reborn(reference, address, world) => {
+                let serial = reference.serial;
+                shard.take(address, serial);
+                return Look::Unknown;
+            }
+            State::Live | State::Released(_) => {}
+        }
+        let view = self.release_view(reference, end);
+        let others = view.others;
+        let faults = check::release(&view, end);
+        let subject = || Subject::Reference(address, Box::new(reference.clone()));
+        let verdict = self.verdict(faults, subject, || {
+            reference.is_live().then_some(ReleaseToken {
+                address,
+                serial: reference.serial,
+                kind,
+                file: reference.file,
+                handle: reference.handle,
+                generation: reference.generation,
+                victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
+                end,
+                others,
+            })
+        });
+        if let Ok(Some(token)) = verdict.outcome {
+            // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
+            if let Some(reference) = shard.reference_mut(address, token.serial) {
+                reference.state = State::Dying(end);
+                reference.busy_told |= verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy);
+            }
+            self.announce(&token, mark);
+        }
+        Look::Done(verdict)
+    }
+
+    fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
+        let file = self.file(reference.file);
+        let (fate, others) = match (&file, reference.generation) {
+            (Some(file), Some(generation)) => {
+                // Who else there is matters to a destroy, and to giving up what one owns.
+                let asks = end == End::Destroy || reference.origin == Origin::Owned;
+                let fate = file.fate(reference.kind, reference.handle, generation);
+                (fate, asks && file.has_others(generation, reference.serial))
+            }
+            _ => (check::Fate::Unknown, false),
+        };
+        ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }
+    }
+
+    fn victim(&self, reference: &Reference) -> Option<Generation> {
+        let current = self.file(reference.file)?.current(reference.kind, reference.handle)?;
+        current.alive.then_some(current.generation)
+    }
+
+    /// The address of a live context, given where a PD or UMEM belongs.
+    fn release_of_unknown(&self, address: usize) -> Verdict<ReleaseToken> {
+        let contexts = read(&self.contexts);
+        let Some(context) = contexts.get(address).filter(|context| context.is_open()) else {
+            return Verdict::forward(None);
+        };
+        let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
+        self.verdict(faults, || Subject::Context(address, Box::new(context.clone())), || None)
+    }
+
+    pub(super) fn is_reborn(&self, reference: &Reference, address: usize, world: &dyn World) -> bool {
+        world.is_reborn(reference, address, &|context| self.is_open_context(context))
+    }
+
+    fn announce(&self, token: &ReleaseToken, mark: Mark) {
+        if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
+            file.dying(token.kind, token.handle, victim, mark);
+        }
+    }
+
+    /// After the real call answered `error` (0: done).
+    pub fn finish_release(
+        &self,
+        token: ReleaseToken,
+        error: i32,
+        mark: Mark,
+        world: &dyn World,
+    ) -> Vec<(Fault, Subject)> {
+        let file = self.file(token.file);
+        if error != 0 {
+            return self.roll_back(token, error, mark);
+        }
+        let ended = match self.end_reference(&token, mark, world) {
+            Ended::Ignored(subject) => {
+                let fault = Fault::forwarded(Rule::UnimportFailedSilently, Severity::Warning);
+                return self.counted(vec![(fault, subject)]);
+            }
+            Ended::Done(reference) => reference,
+        };
+        let Some(file) = file else { return Vec::new() };
+        if let Some(victim) = token.victim {
+            file.destroyed(token.kind, token.handle, victim, mark);
+        }
+        let how = match token.end {
+            End::Destroy => How::Destroyed,
+            End::Unimport => How::Unimported,
+        };
+        file.released(token.serial, how, mark);
+        if let Some(generation) = token.generation {
+            file.ended(generation);
+        }
+        match ended {
+            Some(reference) if token.end == End::Destroy && token.others => {
+                let rule = match token.kind {
+                    Kind::Pd => Rule::PdDestroyedWhileShared,
+                    Kind::Umem => Rule::UmemDestroyedWhileShared,
+                };
+                let subject = Subject::Reference(token.address, reference);
+                self.counted(vec![(Fault::forwarded(rule, Severity::Note), subject)])
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Marks the reference as released, unless the provider ignored the call. None: its address is another's already.
+    fn end_reference(&self, token: &ReleaseToken, mark: Mark, world: &dyn World) -> Ended {
+        let mut shard = self.table.at(token.address);
+        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Ended::Done(None) };
+        if token.end == End::Unimport && reference.parent_domains > 0 && world.is_intact(reference, token.address) {
+            reference.state = State::Live;
+            return Ended::Ignored(Subject::Reference(token.address, Box::new(reference.clone())));
+        }
+        reference.state = State::Released(token.end);
+        reference.ended = mark;
+        let ended = Box::new(reference.clone());
+        shard.remember_released(token.address, token.serial);
+        Ended::Done(Some(ended))
+    }
+
+    fn roll_back(&self, token: ReleaseToken, error: i32, mark: Mark) -> Vec<(Fault, Subject)> {
+        if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
+            file.revived(token.kind, token.handle, victim);
+        }
+        let mut shard = self.table.at(token.address);
+        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };
+        reference.state = State::Live;
+        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
+            // Nothing has this handle: the object went where we did not see it.
+            file.vanished(generation);
+        }
+        if self.file(token.file).is_some_and(|file| file.note_errno(error) || file.is_gone()) {
+            return Vec::new();
+        }
+        reference.failure = Some(Failure { errno: error, mark, told: false });
+        let rule = match token.kind {
+            Kind::Pd if error == errno::EBUSY => Rule::PdDeallocBusy,
+            Kind::Umem => Rule::UmemDeregFailed,
+            Kind::Pd => return Vec::new(),
+        };
+        let subject = Subject::Reference(token.address, Box::new(reference.clone()));
+        drop(shard);
+        self.counted(vec![(Fault::forwarded(rule, Severity::Note), subject)])
+    }
+
+    /// What counts of faults that were found after the call, when nothing can be refused any more.
+    pub(super) fn counted(&self, faults: Vec<(Fault, Subject)>) -> Vec<(Fault, Subject)> {
+        faults
+            .into_iter()
+            .flat_map(|(fault, subject)| self.policy.apply(vec![fault]).into_iter().map(move |f| (f, subject.clone())))
+            .collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! The way of a call through the house: the same for every interposed function.
+//!
+//! ```text
+//! nested? then only forward → before: check, report, record → forward → after: commit, report → errno → return
+//! ```
+//!
+//! The forwarded call runs outside every lock, Drop value and catch_unwind of ours: it may end in pthread_exit, and a
+//! panic of ours costs a finding, never the call.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use verbsguard_core::track::Mark;
+
+use crate::depth::Frame;
+use crate::guard::{self, Guard};
+use crate::real::{Named, Real};
+
+/// How a function fails.
+pub trait Answer {
+    /// The answer of a call that failed with `errno`.
+    fn failed(errno: c_int) -> Self;
+}
+
+/// NULL with errno set.
+impl<T> Answer for *mut T {
+    fn failed(errno: c_int) -> Self {
+        set_errno(errno);
+        std::ptr::null_mut()
+    }
+}
+
+/// The errno value as result. errno itself is set too, as the kernel call behind these functions does.
+impl Answer for c_int {
+    fn failed(errno: c_int) -> Self {
+        set_errno(errno);
+        errno
+    }
+}
+
+/// -1 with errno set (`ibv_close_device`, `ibv_rereg_mr`).
+#[derive(Clone, Copy)]
+pub struct MinusOne(pub c_int);
+
+impl Answer for MinusOne {
+    fn failed(errno: c_int) -> Self {
+        set_errno(errno);
+        MinusOne(-1)
+    }
+}
+
+/// Nothing to tell.
+impl Answer for () {
+    fn failed(_: c_int) -> Self {}
+}
+
+/// What the phase before the real call decided.
+#[derive(Clone, Copy)]
+pub enum Decision<T> {
+    /// Forward; the token is what the phase after the call needs. None: nothing to do then.
+    Forward(Option<T>),
+    /// Fail the call with this errno value.
+    Refuse(c_int),
+}
+
+/// Takes one call of `function` through the house. `before` and `after` are ours and may fail; `forward` is the real
+/// call. Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library
+/// lacks fails with EOPNOTSUPP.
+#[inline]
+pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
+    function: &'static Real<F>,
+    before: impl FnOnce(&'static Guard) -> Decision<T>,
+    forward: impl FnOnce(F) -> R,
+    after: impl FnOnce(&'static Guard, T, &R),
+) -> R {
+    let forward = || match function.get() {
+        Some(real) => forward(real),
+        None => R::failed(libc::EOPNOTSUPP),
+    };
+    run_wrapped(function, before, forward, after)
+}
+
+/// The same for a function that is no symbol: `forward` knows how to reach the real one.
+#[inline]
+pub fn run_wrapped<R: Answer, T: Copy>(
+    function: &'static dyn Named,
+    before: impl FnOnce(&'static Guard) -> Decision<T>,
+    forward: impl FnOnce() -> R,
+    after: impl FnOnce(&'static Guard, T, &R),
+) -> R {
+    let frame = Frame::new();
+    if frame.is_nested() {
+        return forward();
+    }
+    frame.enter();
+    let entry_errno = errno();
+    forget_mark();
+    let decision = catch_unwind(AssertUnwindSafe(|| {
+        let guard = guard::get()?;
+        function.note_call();
+        Some((guard, before(guard)))
+    }));
+    set_errno(entry_errno);
+    let (answer, rest) = match decision {
+        Ok(Some((guard, Decision::Refuse(errno)))) => (R::failed(errno), Some((guard, None))),
+        Ok(Some((guard, Decision::Forward(token)))) => (forward(), Some((guard, token))),
+        Ok(None) => (forward(), None),
+        Err(_) => {
+            guard::give_up();
+            (forward(), None)
+        }
+    };
+    let answer_errno = errno();
+    if let Some((guard, token)) = rest {
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            if function.resolved() == Some(false) {
+                guard.provider_lacks(function);
+            } else if let Some(token) = token {
+                after(guard, token, &answer);
+            }
+        }));
+        if told.is_err() {
+            guard::give_up();
+        }
+    }
+    frame.leave();
+    set_errno(answer_errno);
+    answer
+}
+
+thread_local! {
+    /// When and where this thread's present call was made, once it has been asked for.
+    static MARK: Cell<Option<Mark>> = const { Cell::new(None) };
+}
+
+/// Another call begins.
+pub fn forget_mark() {
+    MARK.set(None);
+}
+
+/// Now, and the stack of the call under way. Taken once for each call.
+pub fn mark() -> Mark {
+    if let Some(mark) = MARK.get() {
+        return mark;
+    }
+    let mark = Mark { site: crate::stacks::capture(), time: crate::world::now() };
+    MARK.set(Some(mark));
+    mark
+}
+
+pub fn errno() -> c_int {
+    // SAFETY: __errno_location answers this thread's own errno, always valid.
+    unsafe { *libc::__errno_location() }
+}
+
+pub fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value }
+}

@@ -1,0 +1,134 @@
+//! Children of PDs: memory regions, parent domains; and exports, the other use of a reference.
+
+use verbsguard_core::check::{Fault, errno};
+use verbsguard_core::ledger::Kind;
+use verbsguard_core::rules::{Rule, Severity};
+use verbsguard_core::track::{ChildEndToken, ChildKind, ChildToken};
+
+use crate::abi::types::{IbvMr, IbvParentDomainInitAttr, IbvPd};
+use crate::call::Decision;
+use crate::guard::Guard;
+use crate::peek::{self, Peek};
+use crate::real::Named;
+
+/// `IBV_REREG_MR_CHANGE_PD` (verbs.h).
+const CHANGE_PD: i32 = 1 << 1;
+
+impl Guard {
+    /// Before a call that makes a child with `pd`.
+    pub fn before_child(&self, function: &dyn Named, argument: &'static str, pd: *mut IbvPd) -> Decision<ChildToken> {
+        if let Some(errno) = self.refuse_null(function, argument, pd.addr()) {
+            return Decision::Refuse(errno);
+        }
+        let verdict = self.tracker.begin_use(pd.addr(), Kind::Pd, true, &self.world);
+        self.decide(function, argument, verdict)
+    }
+
+    pub fn after_mr(&self, token: ChildToken, mr: *mut IbvMr) {
+        if mr.is_null() {
+            return;
+        }
+        // SAFETY: the provider has just returned this MR; its handle is a public field that it has set.
+        let handle = unsafe { (*mr).handle };
+        self.tracker.finish_child(token, mr.addr(), ChildKind::Mr, Some(handle), self.mark());
+    }
+
+    /// Before a parent domain is made on the PD that `attr` names.
+    pub fn before_parent_domain(
+        &self,
+        function: &dyn Named,
+        attr: *const IbvParentDomainInitAttr,
+    ) -> Decision<ChildToken> {
+        match peek::parent_domain_pd(attr.addr()) {
+            Some(pd) if !pd.is_null() => self.before_child(function, "attr->pd", pd),
+            _ => Decision::Forward(None),
+        }
+    }
+
+    pub fn after_parent_domain(&self, token: ChildToken, domain: *mut IbvPd) {
+        if !domain.is_null() {
+            self.tracker.finish_child(token, domain.addr(), ChildKind::ParentDomain, None, self.mark());
+        }
+    }
+
+    pub fn before_child_end(
+        &self,
+        function: &dyn Named,
+        argument: &'static str,
+        child: usize,
+    ) -> Decision<ChildEndToken> {
+        if let Some(errno) = self.refuse_null(function, argument, child) {
+            return Decision::Refuse(errno);
+        }
+        let verdict = self.tracker.begin_child_end(child);
+        self.decide(function, argument, verdict)
+    }
+
+    pub fn after_child_end(&self, token: ChildEndToken, error: i32) {
+        if error == 0 {
+            self.tracker.finish_child_end(token);
+        }
+    }
+
+    /// Before `ibv_rereg_mr`, which uses `pd` only where `flags` says so.
+    pub fn before_move(&self, function: &dyn Named, mr: usize, flags: i32, pd: *mut IbvPd) -> Decision<ChildToken> {
+        if let Some(errno) = self.refuse_null(function, "mr", mr) {
+            return Decision::Refuse(errno);
+        }
+        if flags & CHANGE_PD == 0 {
+            return Decision::Forward(None);
+        }
+        self.before_child(function, "pd", pd)
+    }
+
+    pub fn after_move(&self, token: ChildToken, mr: usize, error: i32) {
+        if error == 0 {
+            self.tracker.move_child(token, mr);
+        }
+    }
+
+    /// Before an export of the UMEM at `umem` to `data`.
+    pub fn before_export(&self, function: &dyn Named, umem: usize, data: usize) -> Decision<ChildToken> {
+        let null = self.refuse_null(function, "umem", umem).or_else(|| self.refuse_null(function, "data", data));
+        if let Some(errno) = null {
+            return Decision::Refuse(errno);
+        }
+        let size = self.export_size();
+        if peek::writable(data, size) == Peek::Fault
+            && let Some(errno) = self.refuse_bad_pointer(function, data, size, "written")
+        {
+            return Decision::Refuse(errno);
+        }
+        let verdict = self.tracker.begin_use(umem, Kind::Umem, false, &self.world);
+        let decision = self.decide(function, "umem", verdict);
+        if let Decision::Forward(Some(_)) = decision
+            && let Some(context) = peek::umem(umem).map(|found| found.context.addr())
+            && let Some(errno) = self.refuse_vfio(function, "umem", context)
+        {
+            return Decision::Refuse(errno);
+        }
+        decision
+    }
+
+    pub fn after_export(&self, token: ChildToken, error: i32) {
+        if error == 0 {
+            self.tracker.exported(token, self.mark());
+        }
+    }
+
+    pub(super) fn refuse_bad_pointer(&self, function: &dyn Named, data: usize, size: usize, how: &str) -> Option<i32> {
+        let fault = Fault::refused(Rule::BadPointer, errno::EFAULT);
+        self.judge(function, "data", fault, format!("data {data:#x} cannot be {how} for {size} bytes"))
+    }
+
+    /// Umems of a VFIO context are structs of another layout, which export and import misread. Such a context has no
+    /// device file.
+    pub(super) fn refuse_vfio(&self, function: &dyn Named, argument: &'static str, context: usize) -> Option<i32> {
+        if context == 0 || peek::cmd_fd(context) != Some(-1) {
+            return None;
+        }
+        let fault = Fault::forwarded(Rule::UmemOnVfio, Severity::Error);
+        let message = format!("context {context:#x} is a VFIO context: its UMEMs cannot be exported or imported");
+        self.judge(function, argument, fault, message)
+    }
+}

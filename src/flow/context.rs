@@ -1,0 +1,96 @@
+//! Contexts: open, import, close.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use verbsguard_core::check::{Fault, errno};
+use verbsguard_core::rules::{Rule, Severity};
+use verbsguard_core::track::{CloseToken, ContextOrigin, OpenedContext};
+
+use crate::abi::types::{CName, IbvContext, IbvDevice};
+use crate::call::Decision;
+use crate::guard::Guard;
+use crate::peek;
+use crate::real::{Named, Real};
+
+impl Guard {
+    /// After a call that opened or imported a context.
+    pub fn after_open(&self, function: &dyn Named, context: *mut IbvContext, origin: ContextOrigin) {
+        if context.is_null() {
+            return;
+        }
+        // SAFETY: the provider has just returned this context; the device pointer and cmd_fd are its public fields.
+        let (device, cmd_fd) = unsafe { ((*context).device, (*context).cmd_fd) };
+        let device = device_name(device);
+        let file = self.device_file(cmd_fd, &device, origin);
+        let opened = OpenedContext { address: context.addr(), device, cmd_fd, origin };
+        self.tracker.opened(opened, &file, self.mark());
+        self.watch_parent_domains(context);
+        if origin == ContextOrigin::Imported {
+            let faults = self.tracker.imported_fd(cmd_fd, context.addr());
+            self.tell(function, Some("cmd_fd"), &faults);
+        }
+    }
+
+    pub fn before_close(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<CloseToken> {
+        if let Some(errno) = self.refuse_null(function, "context", context.addr()) {
+            return Decision::Refuse(errno);
+        }
+        self.forget_if_reborn(context.addr());
+        let verdict = self.tracker.begin_close(context.addr(), &self.world);
+        self.decide(function, "context", verdict)
+    }
+
+    pub fn after_close(&self, function: &dyn Named, token: CloseToken, answer: i32) {
+        if answer == 0 {
+            self.unwatch_parent_domains(token.address());
+        }
+        let lost = self.tracker.finish_close(token, answer == 0, self.mark(), &self.world);
+        self.tell_lost(Some(function), &lost);
+    }
+
+    /// Before a call that makes something in `context`, which it dereferences.
+    pub(super) fn check_context(&self, function: &dyn Named, argument: &'static str, context: usize) -> Option<i32> {
+        if let Some(errno) = self.refuse_null(function, argument, context) {
+            return Some(errno);
+        }
+        self.forget_if_reborn(context);
+        None
+    }
+
+    /// A context remembered as closed whose address holds an open one again, made where we did not see it.
+    fn forget_if_reborn(&self, context: usize) {
+        let Some(known) = self.tracker.context(context) else { return };
+        if !known.is_open() && self.looks_open(context) {
+            self.tracker.forget_closed_context(context);
+        }
+    }
+
+    fn looks_open(&self, context: usize) -> bool {
+        peek::cmd_fd(context).is_some_and(|fd| {
+            fd >= 0 && crate::world::is_char_device(fd) && !self.tracker.live().iter().any(|live| live.has_cmd_fd(fd))
+        })
+    }
+
+    /// Says once that a device was removed.
+    pub(super) fn note_device_gone(&self, function: &dyn Named, device: &str) {
+        let fault = Fault::forwarded(Rule::DeviceGone, Severity::Note);
+        let message =
+            format!("{device} was removed: calls on it fail with EIO, and nothing more is said of its objects");
+        self.judge(function, "", Fault { errno: errno::EIO, ..fault }, message);
+    }
+}
+
+/// The name of a device, as `mlx5_0`.
+fn device_name(device: *mut IbvDevice) -> Arc<str> {
+    type F = unsafe extern "C-unwind" fn(*mut IbvDevice) -> CName;
+    static REAL: Real<F> = Real::verbs(c"ibv_get_device_name", c"IBVERBS_1.1");
+    let Some(real) = REAL.get().filter(|_| !device.is_null()) else { return Arc::from("?") };
+    // SAFETY: the device of an open context; the real function answers a NUL-terminated string inside it.
+    let name = unsafe { real(device) };
+    if name.is_null() {
+        return Arc::from("?");
+    }
+    // SAFETY: as above.
+    Arc::from(unsafe { CStr::from_ptr(name) }.to_string_lossy().as_ref())
+}

@@ -1,0 +1,81 @@
+//! The life of the process we are loaded into: its start, its forks, its end.
+
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::guard;
+
+/// Runs when the library is loaded: registers and looks, opens nothing, allocates nothing. Other libraries'
+/// constructors may have called us before.
+extern "C" fn start() {
+    crate::log::remember_stderr();
+    // SAFETY: the handlers live as long as the library, which is never unloaded (-z nodelete).
+    unsafe {
+        // on_exit: after all handlers of the program and all destructors, and with the exit status.
+        on_exit(at_exit, std::ptr::null_mut());
+        libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
+    }
+    watch_for_forks();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+unsafe extern "C" {
+    /// glibc's on_exit(3).
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// The last thing before the process is gone, with `status` what it exits with.
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    let changed = catch_unwind(AssertUnwindSafe(|| guard::existing().and_then(|guard| guard.at_exit(status))));
+    if let Ok(Some(status)) = changed {
+        // SAFETY: exit within an on_exit handler goes on with the handlers that are left, and the new status.
+        unsafe { libc::exit(status) }
+    }
+}
+
+/// One word in a page that the kernel zeroes in every child, however it was made (fork, clone without CLONE_VM).
+static WIPED_ON_FORK: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
+
+const PARENT: u32 = 1;
+
+fn watch_for_forks() {
+    let len = crate::peek::page_size();
+    // SAFETY: a new private page of our own; the advice concerns that page only.
+    let page = unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let page = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if page == libc::MAP_FAILED || libc::madvise(page, len, libc::MADV_WIPEONFORK) != 0 {
+            return;
+        }
+        page.cast::<AtomicU32>()
+    };
+    // SAFETY: the page is mapped for good and big enough.
+    unsafe { &*page }.store(PARENT, Ordering::Relaxed);
+    WIPED_ON_FORK.store(page, Ordering::Release);
+}
+
+/// Whether this process was forked off since this was last asked, and then says no until the next fork.
+pub fn is_new_child() -> bool {
+    let page = WIPED_ON_FORK.load(Ordering::Acquire);
+    // SAFETY: either null or our page, mapped for good.
+    match unsafe { page.as_ref() } {
+        Some(word) => word.load(Ordering::Relaxed) != PARENT && word.swap(PARENT, Ordering::Relaxed) != PARENT,
+        None => false,
+    }
+}
+
+extern "C" fn before_fork() {
+    let _ = catch_unwind(guard::lock_for_fork);
+}
+
+extern "C" fn after_fork_in_parent() {
+    let _ = catch_unwind(guard::unlock_after_fork);
+}
+
+/// Nothing is unlocked here: threads that waited for these locks are not in the child, and waking them could hang on
+/// state that only they could have put right. The child takes its tables over when it first calls verbs.
+extern "C" fn after_fork_in_child() {}

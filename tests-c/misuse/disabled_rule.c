@@ -1,0 +1,16 @@
+/*
+ * A rule that the user switched off.
+ *
+ * options: disable=unimport-of-owned
+ * expect: none
+ */
+#include "../common/trace.h"
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+
+	VOID(ibv_unimport_pd(alloc_pd(context)));
+	INT(ibv_close_device(context));
+	return 0;
+}

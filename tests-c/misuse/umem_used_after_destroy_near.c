@@ -1,0 +1,22 @@
+/*
+ * An imported UMEM is exported on while it lives.
+ *
+ * nearly: umem-used-after-destroy
+ * needs: 63
+ * expect: none
+ */
+#define NEEDS_UMEM_EXPORT
+#include "../common/trace.h"
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+	struct mlx5dv_devx_umem *umem = reg_umem(context);
+	struct mlx5dv_devx_umem *imported = import_umem(context, export_umem(umem));
+
+	VOID(mlx5dv_devx_umem_unimport(import_umem(context, export_umem(imported))));
+	VOID(mlx5dv_devx_umem_unimport(imported));
+	INT(mlx5dv_devx_umem_dereg(umem));
+	INT(ibv_close_device(context));
+	return 0;
+}

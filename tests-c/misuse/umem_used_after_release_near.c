@@ -1,0 +1,19 @@
+/*
+ * nearly: umem-used-after-release
+ * needs: 63
+ * expect: none
+ */
+#define NEEDS_UMEM_EXPORT
+#include "../common/trace.h"
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+	struct mlx5dv_devx_umem *umem = reg_umem(context);
+
+	VOID(mlx5dv_devx_umem_unimport(import_umem(context, export_umem(umem))));
+	export_umem(umem);
+	INT(mlx5dv_devx_umem_dereg(umem));
+	INT(ibv_close_device(context));
+	return 0;
+}

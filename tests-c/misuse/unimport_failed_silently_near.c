@@ -1,0 +1,21 @@
+/*
+ * nearly: unimport-failed-silently
+ * expect: none
+ */
+#include "../common/trace.h"
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+	struct ibv_pd *pd = alloc_pd(context);
+	struct ibv_pd *imported = import_pd(context, pd->handle);
+	struct ibv_parent_domain_init_attr attr = { .pd = imported };
+	struct ibv_pd *domain = PTR(ibv_alloc_parent_domain(context, &attr));
+
+	MUST(domain);
+	MUST(INT(ibv_dealloc_pd(domain)) == 0);
+	VOID(ibv_unimport_pd(imported));
+	MUST(INT(ibv_dealloc_pd(pd)) == 0);
+	INT(ibv_close_device(context));
+	return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * Findings are written when they happen: _exit loses none, and keeps its own status.
+ *
+ * expect: error pd-released-twice in ibv_dealloc_pd (pd) refused
+ * exit: 7
+ * parity: no, the second call reads and frees the struct again
+ */
+#include "../common/trace.h"
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+	struct ibv_pd *pd = alloc_pd(context);
+
+	INT(ibv_dealloc_pd(pd));
+	INT(ibv_dealloc_pd(pd));
+	fflush(stdout);
+	_exit(7);
+	return 0;
+}

@@ -1,0 +1,48 @@
+//! The C programs of `tests-c`.
+
+use std::path::{Path, PathBuf};
+
+use crate::expect::Expectation;
+use crate::{Outcome, project};
+
+/// A program and what it expects.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// `misuse::null_argument`.
+    pub name: String,
+    /// The source.
+    pub source: PathBuf,
+    /// What its first comment says.
+    pub expectation: Expectation,
+}
+
+/// The folders whose programs the runner runs.
+const FOLDERS: &[&str] = &["misuse", "legal", "options", "process"];
+
+/// Every program, by name.
+pub fn all() -> Outcome<Vec<Program>> {
+    let mut programs = Vec::new();
+    for folder in FOLDERS {
+        let path = project().join("tests-c").join(folder);
+        let entries = std::fs::read_dir(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        for entry in entries {
+            let source = entry.map_err(|error| error.to_string())?.path();
+            if source.extension().is_some_and(|extension| extension == "c") {
+                programs.push(read(folder, &source)?);
+            }
+        }
+    }
+    programs.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(programs)
+}
+
+fn read(folder: &str, source: &Path) -> Outcome<Program> {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let at = |error: String| format!("tests-c/{folder}/{stem}.c: {error}");
+    let text = std::fs::read_to_string(source).map_err(|error| at(error.to_string()))?;
+    let mut expectation = Expectation::parse(&text).map_err(at)?;
+    if let Some(options) = &mut expectation.options {
+        *options = options.replace("@DIR@", &source.parent().unwrap_or(source).to_string_lossy());
+    }
+    Ok(Program { name: format!("{folder}::{stem}"), source: source.into(), expectation })
+}

@@ -1,0 +1,75 @@
+//! An unpacked rdma-core: its folder, and how a program is compiled for it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program::Program;
+use crate::{Outcome, output_of, project};
+
+/// The versions that every program runs on.
+pub const VERSIONS: &[u32] = &[65, 56, 44];
+
+/// One unpacked rdma-core.
+#[derive(Clone, Debug)]
+pub struct RdmaCore {
+    /// Its version.
+    pub version: u32,
+    /// Where it lies.
+    pub root: PathBuf,
+}
+
+impl RdmaCore {
+    /// Finds it, and fetches it on first use.
+    pub fn find(version: u32) -> Outcome<RdmaCore> {
+        let mut script = Command::new(project().join("scripts/rdma-core-root"));
+        let root = output_of(script.arg(version.to_string()))?;
+        Ok(RdmaCore { version, root: root.trim().into() })
+    }
+
+    /// Its headers.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("usr/include")
+    }
+
+    /// Its libraries.
+    pub fn lib(&self) -> PathBuf {
+        self.root.join("usr/lib/x86_64-linux-gnu")
+    }
+
+    /// Its own loader, where its C library is newer than the machine's.
+    pub fn loader(&self) -> Option<PathBuf> {
+        let loader = self.root.join("lib64/ld-linux-x86-64.so.2");
+        loader.exists().then_some(loader)
+    }
+
+    /// Compiles `program` to `out`.
+    pub fn compile(&self, program: &Program, out: &Path) -> Outcome {
+        let mut cc = Command::new("cc");
+        cc.args(["-std=gnu11", "-g", "-O1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror", "-pthread"])
+            .arg("-I")
+            .arg(self.include())
+            .arg("-o")
+            .arg(out)
+            .arg(program.source.strip_prefix(project()).unwrap_or(&program.source))
+            // So that debug information names sources as the project does.
+            .current_dir(project());
+        self.link(&mut cc);
+        output_of(&mut cc).map(drop)
+    }
+
+    /// Adds what links a program against these libraries.
+    fn link(&self, cc: &mut Command) {
+        cc.arg(format!("-L{}", self.lib().display())).args(["-Wl,--no-as-needed", "-lmlx5", "-libverbs"]);
+        self.rpath(cc);
+    }
+
+    /// Adds what makes a program load these libraries, and start by their own loader.
+    pub fn rpath(&self, cc: &mut Command) {
+        // Not a runpath: a preloaded library's own needs are to be met from here too.
+        cc.args(["-Wl,--allow-shlib-undefined", "-Wl,--disable-new-dtags"]);
+        cc.arg(format!("-Wl,-rpath,{}", self.lib().display()));
+        if let Some(loader) = self.loader() {
+            cc.arg(format!("-Wl,--dynamic-linker={}", loader.display()));
+        }
+    }
+}

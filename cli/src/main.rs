@@ -1,6 +1,8 @@
 //! The command `verbsguard`.
 
 mod explain;
+mod ps;
+mod report;
 
 use std::io;
 use std::process::ExitCode;
@@ -18,14 +20,20 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Explain(explain::Explain),
+    Ps(ps::Ps),
+    Report(report::Report),
 }
 
 fn main() -> ExitCode {
-    let Command::Explain(explain) = Cli::parse().command;
-    match explain.run() {
+    let result = match Cli::parse().command {
+        Command::Explain(explain) => explain.run(),
+        Command::Ps(ps) => ps.run(),
+        Command::Report(report) => report.run(),
+    };
+    match result {
         // Whoever closes the pipe has read enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("verbsguard: cannot write: {error}");
+            eprintln!("verbsguard: {error}");
             ExitCode::from(2)
         }
         _ => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ use std::path::Path;
 use common::Peer;
 use common::worker::Worker;
 use tempfile::{NamedTempFile, TempDir};
-use verbsguard_core::ledger::{FileId, Generation, Handle, HolderId, Kind, Origin, Stamp};
+use verbsguard_core::ledger::{Event, FileId, Generation, Handle, HolderId, Kind, Origin, Process, Stamp};
 use verbsguard_core::site::Site;
 use verbsguard_ledger::{Folder, Found, Ledger, clear, identity, open_all, this_process};
 
@@ -304,4 +304,41 @@ fn damaged_files_harm_nobody_and_are_not_believed() {
             }
         }
     }
+}
+
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    let dir = dir();
+    let path = dir.path().display();
+    let mount =
+        format!("mount -t tmpfs -o size=64k,mode=700 none {path} && exec \"$0\" --ignored --exact on_a_small_disk --nocapture");
+    let run = std::process::Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", &mount])
+        .arg(std::env::current_exe().expect("a path"))
+        .env("VERBSGUARD_TEST_DIR", dir.path())
+        .output()
+        .expect("unshare(1) of util-linux");
+    assert!(run.status.success(), "{run:?}");
+}
+
+#[test]
+#[ignore = "runs on a disk that another test makes"]
+fn on_a_small_disk() {
+    let dir = std::env::var_os("VERBSGUARD_TEST_DIR").expect("given");
+    let mut worker = Worker::join(Path::new(&dir), &ID);
+    let me = worker.ledger.me();
+    let stamp = Stamp::default();
+    let born =
+        |handle| Event::Born { kind: Kind::Pd, handle: Handle(handle), second_id: None, holder: me, stamp, seen: true };
+    let written = (0..10_000).take_while(|handle| worker.ledger.append(&born(*handle)).is_some()).count();
+    assert!((200..2000).contains(&written), "{written} were written to 64 KiB");
+    worker.view.refresh_all();
+    assert!(worker.view.state().is_lost() && !worker.view.state().whole());
+    assert_eq!(worker.view.state().living().count(), written);
+
+    let folder = Folder::open(Some(Path::new(&dir))).expect("the directory");
+    fs::write(Path::new(&dir).join("filler"), vec![1; 1 << 16]).expect_err("the disk is full");
+    let other = FileId { number: 9, ..ID };
+    let error = Ledger::join(&folder, &other, &Process::default(), true, stamp).err().expect("no room").to_string();
+    assert!(error.starts_with("only this process is seen: ") && error.contains("No space left"), "{error}");
 }

@@ -310,8 +310,9 @@ fn damaged_files_harm_nobody_and_are_not_believed() {
 fn a_full_disk_is_told_and_survived() {
     let dir = dir();
     let path = dir.path().display();
-    let mount =
-        format!("mount -t tmpfs -o size=64k,mode=700 none {path} && exec \"$0\" --ignored --exact on_a_small_disk --nocapture");
+    let mount = format!(
+        "mount -t tmpfs -o size=64k,mode=700 none {path} && exec \"$0\" --ignored --exact on_a_small_disk --nocapture"
+    );
     let run = std::process::Command::new("unshare")
         .args(["--mount", "--map-root-user", "sh", "-c", &mount])
         .arg(std::env::current_exe().expect("a path"))

@@ -2,6 +2,8 @@
 
 mod control;
 mod explain;
+mod ps;
+mod report;
 mod run;
 
 use std::io;
@@ -20,6 +22,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Ps(ps::Ps),
+    Report(report::Report),
     Explain(explain::Explain),
     EmuControl(control::Control),
     #[command(hide = true)]
@@ -29,6 +33,8 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(run) => complain(&run.run()),
+        Command::Ps(ps) => written(ps.run()),
+        Command::Report(report) => written(report.run()),
         Command::Explain(explain) => written(explain.run()),
         Command::EmuControl(control) => control.run(),
         Command::EmuDaemon(daemon) => written(daemon.run()),
@@ -43,7 +49,7 @@ fn complain(message: &str) -> ExitCode {
 fn written(result: io::Result<()>) -> ExitCode {
     match result {
         // Whoever closes the pipe has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&format!("cannot write: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&error.to_string()),
         _ => ExitCode::SUCCESS,
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use verbsguard_core::check::Policy;
 use verbsguard_core::options::{Mode, Options};
 use verbsguard_core::report::{Reporter, Suppressions, Tally};
-use verbsguard_core::track::{ContextOrigin, DeviceFile, ForkLocks, Me, Tracker};
+use verbsguard_core::track::{ContextOrigin, DeviceFile, ForkLocks, Inheritance, Me, Tracker};
 
 use crate::depth::Frame;
 use crate::log::Log;
@@ -30,6 +30,7 @@ pub struct Guard {
     lacks: Mutex<Vec<&'static str>>,
     /// `mlx5dv_export_sizes.devx_umem_attrs_size`, 0 until asked.
     export_size: AtomicUsize,
+    told_degraded: AtomicBool,
     ended: AtomicBool,
 }
 
@@ -80,7 +81,7 @@ fn make() -> Option<&'static Guard> {
     crate::real::set_paths(options.libibverbs.clone(), options.libmlx5.clone());
     crate::stacks::set_depth(options.stack);
     let (suppressions, more) = crate::settings::suppressions(&options);
-    let guard = install(Guard::new(options, suppressions, Tracker::new, me));
+    let guard = install(Guard::new(options, suppressions, |policy, me, _| Tracker::new(policy, me), me));
     guard.greet(complaints.iter().chain(&more));
     Some(guard)
 }
@@ -91,12 +92,18 @@ fn me() -> Me {
 }
 
 impl Guard {
-    fn new(options: Options, suppressions: Suppressions, tracker: impl FnOnce(Policy, Me) -> Tracker, me: Me) -> Guard {
+    fn new(
+        options: Options,
+        suppressions: Suppressions,
+        tracker: impl FnOnce(Policy, Me, &World) -> Tracker,
+        me: Me,
+    ) -> Guard {
         let log = Log::new(&options, &me);
+        let world = World::new(&options);
         let color = log.is_terminal();
         Guard {
-            tracker: tracker(Policy(options.clone()), me),
-            world: World,
+            tracker: tracker(Policy(options.clone()), me, &world),
+            world,
             reporter: Reporter::new(options.clone(), suppressions, color),
             options,
             tally: Mutex::default(),
@@ -104,6 +111,7 @@ impl Guard {
             failures: Mutex::default(),
             lacks: Mutex::default(),
             export_size: AtomicUsize::new(0),
+            told_degraded: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         }
     }
@@ -157,8 +165,8 @@ fn become_child() {
         }),
     };
     crate::stacks::after_fork_in_child();
-    let tracker = |policy, me| match inherited {
-        Some(tables) => Tracker::inherit(policy, me, tables, |_| None),
+    let tracker = |policy, me, world: &World| match inherited {
+        Some(tables) => inherit(policy, me, world, tables),
         None => Tracker::new(policy, me),
     };
     let (suppressions, _) = crate::settings::suppressions(&options);
@@ -168,6 +176,15 @@ fn become_child() {
     } else {
         DISABLED.store(true, Ordering::Relaxed);
     }
+}
+
+/// A child's tracker, which tells others of itself as a holder of its own.
+fn inherit(policy: Policy, me: Me, world: &World, tables: Inheritance) -> Tracker {
+    let descriptors = tables.descriptors();
+    Tracker::inherit(policy, me, tables, |file| {
+        let (_, fd, device) = descriptors.iter().find(|(index, ..)| *index == file.index)?;
+        world.join(&file.id?, device, *fd, false)
+    })
 }
 
 impl Guard {
@@ -182,8 +199,15 @@ impl Guard {
     }
 
     /// The device file behind `cmd_fd`, known or new.
-    pub fn device_file(&self, cmd_fd: c_int, origin: ContextOrigin) -> Arc<DeviceFile> {
-        crate::world::device_file(&self.tracker, cmd_fd, origin)
+    pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> Arc<DeviceFile> {
+        let file = self.world.device_file(&self.tracker, cmd_fd, device, origin);
+        if let Some(why) = self.world.degraded()
+            && self.options.verbose
+            && !self.told_degraded.swap(true, Ordering::Relaxed)
+        {
+            self.log.say(&format!("only this process is seen: {why}"));
+        }
+        file
     }
 
     /// Whether this function has not been told to be missing before.

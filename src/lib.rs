@@ -7,6 +7,7 @@
 //! | [`flow`] | what is checked, recorded and reported before and after each kind of call |
 //! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
 //! | [`real`] | finding, pinning and calling the real libraries |
+//! | [`record`] | a device file's record in the ledger, shared with other processes |
 //! | [`peek`], [`world`] | asking about memory, descriptors and other processes |
 //! | [`stacks`], [`log`], [`tell`] | where it happened, and how it is told |
 //!
@@ -22,6 +23,7 @@ mod parent_domain;
 mod peek;
 mod process;
 mod real;
+mod record;
 mod settings;
 mod stacks;
 mod tell;

@@ -147,12 +147,22 @@ fn first_symbols() -> *mut Mutex<Symbols> {
     }
 }
 
+/// The frames of a stack without names, for others to spell.
+pub fn bare(site: Site) -> Vec<Frame> {
+    get(site).map(|stack| stack.places.iter().map(Place::frame).collect()).unwrap_or_default()
+}
+
+/// Names the frames of a stack, wherever it was taken, as far as its modules can be read here.
+pub fn spell(bare: Vec<Frame>) -> Vec<Frame> {
+    match symbols().try_lock_for(PATIENCE) {
+        Some(mut symbols) => symbols.spell(bare),
+        None => bare,
+    }
+}
+
 impl Resolve for Resolver {
     fn resolve(&self, site: Site) -> Vec<Frame> {
-        let Some(stack) = get(site) else { return Vec::new() };
-        let bare: Vec<_> = stack.places.iter().map(Place::frame).collect();
-        let Some(mut symbols) = symbols().try_lock_for(PATIENCE) else { return bare };
-        symbols.spell(bare)
+        spell(bare(site))
     }
 }
 

@@ -2,18 +2,107 @@
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-use verbsguard_core::ledger::Kind;
-use verbsguard_core::track::{self, ContextOrigin, DeviceFile, Reference, Tracker};
+use once_cell::sync::OnceCell;
+use verbsguard_core::ledger::{FileId, Kind};
+use verbsguard_core::options::{Ledger, Options};
+use verbsguard_core::track::{self, Alone, ContextOrigin, DeviceFile, FileIndex, Record, Reference, Tracker};
+use verbsguard_ledger::{Degraded, Folder, identity, strangers};
 
 use crate::peek;
+use crate::record::Shared;
 
 /// Handles are the lowest free numbers: a larger one at the address of a struct is no handle.
 const PLAUSIBLE_HANDLE: u32 = 1 << 24;
 
-/// The process we are in.
-pub struct World;
+/// The process we are in, and its host.
+pub struct World {
+    /// Where ledgers lie; None where there are none.
+    folder: Option<Folder>,
+    /// Each user has a ledger of its own: processes of others are not in ours.
+    is_private: bool,
+    /// Why only this process is seen, until it has been told.
+    degraded: OnceCell<String>,
+}
+
+/// What a look at the processes that hold a device file found.
+#[derive(Default)]
+struct Holders {
+    /// Some that do not tell what they do.
+    strangers: Vec<u32>,
+    /// Some that would tell, and have not yet: a forked child, one that was handed the descriptor and waits.
+    silent: bool,
+}
+
+impl World {
+    pub fn new(options: &Options) -> World {
+        let (folder, is_private) = match &options.ledger {
+            Ledger::Off => return World { folder: None, is_private: true, degraded: OnceCell::new() },
+            Ledger::Auto => (Folder::open(None), true),
+            Ledger::Dir(dir) => (Folder::open(Some(dir)), false),
+        };
+        let degraded = OnceCell::new();
+        let folder = folder.map_err(|error| degraded.set(error.to_string())).ok();
+        World { folder, is_private, degraded }
+    }
+
+    /// Why this process sees only itself, if that is not as asked for.
+    pub fn degraded(&self) -> Option<&str> {
+        self.degraded.get().map(String::as_str)
+    }
+
+    /// The device file behind `cmd_fd`: one that a context of this process has already, or a new one.
+    pub fn device_file(
+        &self,
+        tracker: &Tracker,
+        cmd_fd: c_int,
+        device: &str,
+        origin: ContextOrigin,
+    ) -> Arc<DeviceFile> {
+        let is_new = origin == ContextOrigin::Opened;
+        let id = identity::identify(cmd_fd).map_err(|unseen| self.degraded.set(unseen.to_string())).ok();
+        let known = (!is_new).then(|| tracker.open_descriptors()).into_iter().flatten();
+        let known = known.filter(|_| id.is_none()).find(|(fd, _)| is_same_file(*fd, cmd_fd)).map(|(_, file)| file);
+        tracker.find_or_add_file(
+            |file| !is_new && (id.is_some() && file.id == id || Some(file.index) == known),
+            |index| {
+                let record = id.and_then(|id| self.join(&id, device, cmd_fd, is_new));
+                DeviceFile::new(index, label(index, id), id, record.unwrap_or_else(|| Box::<Alone>::default()))
+            },
+        )
+    }
+
+    /// Joins the ledger of a device file, as far as there is one.
+    pub fn join(&self, id: &FileId, device: &str, cmd_fd: c_int, guarded: bool) -> Option<Box<dyn Record>> {
+        let folder = self.folder.as_ref()?;
+        // Whoever comes next clears away what device files left that are gone.
+        verbsguard_ledger::clear(folder, &verbsguard_ledger::is_dead_by(cmd_fd));
+        let joined = Shared::join(folder, id, device, cmd_fd, guarded);
+        let told = |error: Degraded| self.degraded.set(error.to_string());
+        joined.map_err(told).ok().map(|shared| Box::new(shared) as Box<dyn Record>)
+    }
+
+    /// The processes that hold a device file and are not in its record. None where that cannot be asked.
+    fn look(&self, file: &DeviceFile) -> Option<Holders> {
+        let (fd, id) = (file.descriptor()?, file.id?);
+        let sightings = strangers::look(fd, &id).ok()?;
+        let joined = file.living_pids();
+        let mut found = Holders::default();
+        for sighting in sightings.holders.iter().filter(|sighting| !joined.contains(&sighting.pid)) {
+            if sighting.guarded && (!self.is_private || is_ours(sighting.pid)) {
+                found.silent = true;
+            } else {
+                found.strangers.push(sighting.pid);
+            }
+        }
+        for pid in &found.strangers {
+            file.stranger(*pid, now());
+        }
+        Some(found)
+    }
+}
 
 impl track::World for World {
     fn is_reborn(&self, reference: &Reference, address: usize, open_context: &dyn Fn(usize) -> bool) -> bool {
@@ -27,13 +116,32 @@ impl track::World for World {
         fields(reference.kind, address).is_some_and(|(context, handle)| context != 0 && handle == reference.handle)
     }
 
-    fn is_held_elsewhere(&self, _file: &DeviceFile) -> Option<bool> {
-        None
+    fn is_held_elsewhere(&self, file: &DeviceFile) -> Option<bool> {
+        if file.is_held_by_others() {
+            return Some(true);
+        }
+        self.look(file).map(|found| found.silent || !found.strangers.is_empty())
     }
 
-    fn is_held_by_strangers(&self, _file: &DeviceFile) -> Option<bool> {
-        None
+    fn is_held_by_strangers(&self, file: &DeviceFile) -> Option<bool> {
+        self.look(file).map(|found| !found.strangers.is_empty())
     }
+
+    fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool> {
+        self.look(file).map(|found| found.silent)
+    }
+}
+
+/// The name of a device file in reports.
+fn label(index: FileIndex, id: Option<FileId>) -> Arc<str> {
+    id.map_or_else(|| format!("#{}", index.0 + 1), |id| id.to_string()).into()
+}
+
+/// Whether a process is of this user.
+fn is_ours(pid: u32) -> bool {
+    // SAFETY: always succeeds and touches no memory.
+    let uid = unsafe { libc::geteuid() };
+    std::fs::metadata(format!("/proc/{pid}")).is_ok_and(|found| found.uid() == uid)
 }
 
 /// Context and handle of the struct at `address`.
@@ -89,17 +197,6 @@ pub fn now() -> u64 {
     // SAFETY: clock_gettime fills the struct.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now) };
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
-}
-
-/// The device file behind `cmd_fd`: one that a context of this process has already, or a new one.
-pub fn device_file(tracker: &Tracker, cmd_fd: c_int, origin: ContextOrigin) -> Arc<DeviceFile> {
-    let opened_here = origin == ContextOrigin::Opened;
-    let same = (!opened_here).then(|| tracker.open_descriptors()).into_iter().flatten();
-    let known = same.into_iter().find(|(fd, _)| is_same_file(*fd, cmd_fd)).map(|(_, file)| file);
-    tracker.find_or_add_file(
-        |file| Some(file.index) == known,
-        |index| DeviceFile::new(index, format!("{:04x}", std::process::id() & 0xffff).into(), None, opened_here, None),
-    )
 }
 
 /// Whether two descriptors of this process are of one open (kcmp(2)).

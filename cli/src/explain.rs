@@ -68,6 +68,11 @@ impl Look {
     }
 }
 
+fn sentence(words: &str) -> String {
+    let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
+}
+
 fn indent(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
@@ -91,7 +96,7 @@ fn explain(text: &Text, look: &Look) -> String {
     let mut out = format!("{}: {}\n", look.bold(rule.id()), look.severity(rule.severity()));
     out.push_str(&look.paragraph("What", text.what));
     out.push_str(&look.paragraph("Why it matters", text.why));
-    out.push_str(&look.paragraph("In guard mode", &format!("{}.", text.guard.words())));
+    out.push_str(&look.paragraph("In guard mode", &sentence(&text.guard.words())));
     match text.words {
         Some(words) => out.push_str(&look.paragraph(&format!("{} says", rule.page()), &format!("\"{words}\""))),
         None => out.push_str(&look.paragraph("Manual page", rule.page())),
@@ -111,7 +116,7 @@ mod tests {
     fn everything_about_a_rule_is_there() {
         let text = explain(Rule::PdReleasedTwice.text(), &PLAIN);
         for part in
-            ["pd-released-twice: error\n", "refused with EINVAL.", "ibv_import_pd(3) says", "ibv_unimport_pd(pd);"]
+            ["pd-released-twice: error\n", "Refused with EINVAL.", "ibv_import_pd(3) says", "ibv_unimport_pd(pd);"]
         {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }

@@ -20,19 +20,27 @@ impl Symbols {
     /// Spells out a stack whose frames know module, offset and build id only, the innermost first. What was inlined
     /// gets frames of its own, and what the C library does before `main` and below a thread is left out.
     pub fn spell(&mut self, bare: impl IntoIterator<Item = Frame>) -> Vec<Frame> {
-        let mut frames: Vec<_> = bare.into_iter().flat_map(|frame| self.place(frame)).collect();
-        while frames.len() > 1 && frames.last().is_some_and(starts_programs) {
-            frames.pop();
+        let mut bare: Vec<_> = bare.into_iter().collect();
+        while bare.len() > 1 && bare.last().is_some_and(|frame| self.starts_programs(frame)) {
+            bare.pop();
         }
-        frames
+        bare.iter().flat_map(|frame| self.place(frame)).collect()
     }
 
-    fn place(&mut self, bare: Frame) -> Vec<Frame> {
-        if let Some(known) = self.places.get(&bare) {
+    /// Asked from the outermost frame on, so that the C library itself is hardly ever loaded.
+    fn starts_programs(&mut self, frame: &Frame) -> bool {
+        let module = frame.module_name();
+        module == "libc.so.6"
+            || module.starts_with("ld-linux")
+            || self.place(frame).iter().any(|frame| frame.function.as_deref() == Some("_start"))
+    }
+
+    fn place(&mut self, bare: &Frame) -> Vec<Frame> {
+        if let Some(known) = self.places.get(bare) {
             return known.clone();
         }
-        let named = self.name(&bare);
-        self.places.insert(bare, named.clone());
+        let named = self.name(bare);
+        self.places.insert(bare.clone(), named.clone());
         named
     }
 
@@ -93,11 +101,6 @@ fn from_debug_information(loader: &Loader, bare: &Frame) -> Option<Vec<Frame>> {
     Some(frames)
 }
 
-fn starts_programs(frame: &Frame) -> bool {
-    let module = frame.module_name();
-    module == "libc.so.6" || module.starts_with("ld-linux") || frame.function.as_deref() == Some("_start")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,10 +143,19 @@ mod tests {
 
     #[test]
     fn what_is_no_file_gives_no_names() {
-        for module in ["", "linux-vdso.so.1", "/nowhere/libgone.so", "/proc/self/maps", "/", "relative/lib.so"] {
+        for module in ["", "linux-vdso.so.1", "/nowhere/libgone.so", "/proc/self/maps", "/"] {
             let bare = Frame { module: module.into(), offset: 0x1234, ..Frame::default() };
             assert_eq!(Symbols::default().spell([bare.clone()]), [bare]);
         }
+    }
+
+    #[test]
+    fn a_relative_name_may_mean_another_file_by_now() {
+        let here = here(marker as *const () as usize);
+        let up = "../".repeat(std::env::current_dir().expect("a folder").components().count() - 1);
+        let bare = Frame { module: format!("{up}{}", &here.module[1..]), ..here };
+        assert!(Path::new(&bare.module).exists());
+        assert_eq!(Symbols::default().spell([bare.clone()]), [bare]);
     }
 
     #[test]

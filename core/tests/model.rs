@@ -9,8 +9,8 @@ use verbsguard_core::ledger::Kind;
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::track::{
-    ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Subject, Tracker,
-    World,
+    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Subject,
+    Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -209,9 +209,9 @@ impl Model {
 }
 
 /// This process is alone with its device file, and nothing happens behind the tracker's back.
-struct Alone;
+struct Nobody;
 
-impl World for Alone {
+impl World for Nobody {
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
         false
     }
@@ -219,6 +219,9 @@ impl World for Alone {
         false
     }
     fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
+        Some(false)
+    }
+    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
         Some(false)
     }
     fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
@@ -242,7 +245,8 @@ fn told(faults: &[(verbsguard_core::check::Fault, Subject)]) -> Found {
 impl Run {
     fn new() -> Run {
         let tracker = Tracker::new(Policy(Options::default()), Me::default());
-        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, true, None));
+        let file = tracker
+            .find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, Box::<Alone>::default()));
         let opened =
             OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
         tracker.opened(opened, &file, mark());
@@ -253,7 +257,7 @@ impl Run {
         let address = self.model.add(kind, handle, of, origin == Origin::Owned);
         let token = self.tracker.begin_birth(CONTEXT).outcome.unwrap().unwrap();
         let newborn = Newborn { address, kind, handle, second_id: Some(id), size: 8, origin };
-        told(&self.tracker.finish_birth(token, newborn, mark(), &Alone))
+        told(&self.tracker.finish_birth(token, newborn, mark(), &Nobody))
     }
 
     fn pick(&self, at: usize) -> Option<usize> {
@@ -296,7 +300,7 @@ impl Run {
     fn export(&mut self, at: usize) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_use(address, Kind::Umem);
-        let verdict = self.tracker.begin_use(address, Kind::Umem, false, &Alone);
+        let verdict = self.tracker.begin_use(address, Kind::Umem, false, &Nobody);
         assert_eq!(told(&verdict.faults), expected);
         let it = self.model.structs[&address].clone();
         if refused {
@@ -325,14 +329,14 @@ impl Run {
     fn end(&mut self, at: usize, kind: Kind, end: End) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_end(address, kind, end);
-        let verdict = self.tracker.begin_release(address, kind, end, mark(), &Alone);
+        let verdict = self.tracker.begin_release(address, kind, end, mark(), &Nobody);
         assert_eq!(told(&verdict.faults), expected, "{end:?} {:?}", self.model.structs[&address]);
         assert_eq!(verdict.outcome.is_err(), refused);
         let Ok(token) = verdict.outcome else { return };
         let it = self.model.structs[&address].clone();
         let answer = if end == End::Destroy { self.model.kernel.destroy(Some(it.kind), it.handle) } else { 0 };
         if let Some(token) = token {
-            let after = self.tracker.finish_release(token, answer, mark(), &Alone);
+            let after = self.tracker.finish_release(token, answer, mark(), &Nobody);
             assert!(after.iter().all(|(fault, _)| fault.severity == Severity::Note), "{after:?}");
         }
         if answer == 0 {
@@ -344,7 +348,7 @@ impl Run {
     fn reg_mr(&mut self, at: usize) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_use(address, Kind::Pd);
-        let verdict = self.tracker.begin_use(address, Kind::Pd, true, &Alone);
+        let verdict = self.tracker.begin_use(address, Kind::Pd, true, &Nobody);
         assert_eq!(told(&verdict.faults), expected);
         let handle = self.model.structs[&address].handle;
         let is_pd = self.model.kernel.objects.get(&handle).is_some_and(|now| now.kind == Some(Kind::Pd));

@@ -67,7 +67,7 @@ fn is_same(process: &Path, pid: u32, fd: RawFd, other: RawFd, id: &FileId) -> bo
 }
 
 /// A line reads `lock: 1: OFDLCK  ADVISORY  WRITE -1 00:06:1234 START END`.
-fn has_lock_line(fdinfo: &Path, id: &FileId) -> bool {
+pub(crate) fn has_lock_line(fdinfo: &Path, id: &FileId) -> bool {
     let text = fs::read_to_string(fdinfo).unwrap_or_default();
     let lines = text.lines().filter(|line| line.starts_with("lock:") && line.contains("OFDLCK"));
     let mut starts = lines.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse::<i64>().ok());

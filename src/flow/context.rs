@@ -21,8 +21,9 @@ impl Guard {
         }
         // SAFETY: the provider has just returned this context; the device pointer and cmd_fd are its public fields.
         let (device, cmd_fd) = unsafe { ((*context).device, (*context).cmd_fd) };
-        let opened = OpenedContext { address: context.addr(), device: device_name(device), cmd_fd, origin };
-        let file = self.device_file(cmd_fd, origin);
+        let device = device_name(device);
+        let file = self.device_file(cmd_fd, &device, origin);
+        let opened = OpenedContext { address: context.addr(), device, cmd_fd, origin };
         self.tracker.opened(opened, &file, self.mark());
         self.watch_parent_domains(context);
         if origin == ContextOrigin::Imported {
@@ -36,7 +37,7 @@ impl Guard {
             return Decision::Refuse(errno);
         }
         self.forget_if_reborn(context.addr());
-        let verdict = self.tracker.begin_close(context.addr());
+        let verdict = self.tracker.begin_close(context.addr(), &self.world);
         self.decide(function, "context", verdict)
     }
 

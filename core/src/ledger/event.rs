@@ -109,7 +109,7 @@ pub enum ChildKind {
 /// events are ordered within their holder only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A holder met this device file. `guarded`: it opened it, so nothing can have happened before.
+    /// A holder joined. `guarded`: it opened the device file itself, so nothing can have happened before.
     Opened {
         /// Who.
         holder: HolderId,
@@ -117,6 +117,13 @@ pub enum Event {
         stamp: Stamp,
         /// Opened here and now, and not received from somewhere.
         guarded: bool,
+    },
+    /// A holder left in good order, or what a dead one left was cleared away.
+    Left {
+        /// Who.
+        holder: HolderId,
+        /// When.
+        stamp: Stamp,
     },
     /// A process without the guard was seen to hold the device file: from now on nothing is known to be whole.
     Stranger {
@@ -243,10 +250,26 @@ impl Event {
         !matches!(self, Event::Acquired { .. } | Event::Released { .. } | Event::Children { .. })
     }
 
+    /// When and where, for those that say.
+    pub const fn stamp(&self) -> Option<Stamp> {
+        match self {
+            Event::Opened { stamp, .. }
+            | Event::Stranger { stamp, .. }
+            | Event::Born { stamp, .. }
+            | Event::Dying { stamp, .. }
+            | Event::Destroyed { stamp, .. }
+            | Event::Exported { stamp, .. }
+            | Event::Acquired { stamp, .. }
+            | Event::Released { stamp, .. } => Some(*stamp),
+            _ => None,
+        }
+    }
+
     /// Who tells it.
     pub const fn holder(&self) -> HolderId {
         match self {
             Event::Opened { holder, .. }
+            | Event::Left { holder, .. }
             | Event::Stranger { holder, .. }
             | Event::Born { holder, .. }
             | Event::Dying { holder, .. }

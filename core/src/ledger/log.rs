@@ -117,10 +117,10 @@ impl Header {
         u64::from(crc32fast::hash(&bytes_of(words)))
     }
 
-    /// The header's slot.
-    pub fn to_slot(&self) -> [u64; SLOT_WORDS] {
+    /// The header's slot. `lost`: an event is missing already.
+    pub fn to_slot(&self, lost: bool) -> [u64; SLOT_WORDS] {
         let [a, b, c, d, e] = self.fixed();
-        [a, b, c, d, e, Self::check(&self.fixed()), 0, 0]
+        [a, b, c, d, e, Self::check(&self.fixed()), 0, u64::from(lost)]
     }
 
     /// Reads a header, and believes of it what the size of the memory allows.
@@ -140,6 +140,11 @@ impl Header {
         let fits = header.capacity <= MOST_SLOTS && (header.capacity as usize + 1) * SLOT_WORDS <= memory.words();
         let whole = Self::check(&header.fixed()) == check && header.snapshot <= header.capacity;
         if fits && whole { Ok(header) } else { Err(Foreign::NoLog) }
+    }
+
+    /// The sequence number of its last event, once it is full.
+    pub fn end(&self) -> u64 {
+        self.base.saturating_add(u64::from(self.capacity - self.snapshot))
     }
 
     /// The sequence number of a slot's event; 0 in the snapshot.

@@ -8,8 +8,10 @@ mod event;
 mod file_id;
 pub mod log;
 mod object;
+mod process;
 mod query;
 pub mod record;
+pub mod snapshot;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -17,4 +19,5 @@ mod tests;
 pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
 pub use file_id::FileId;
 pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};
+pub use process::{Line, Process, ProcessFile};
 pub use state::{FileState, REMEMBERED_DEAD};

@@ -1,6 +1,6 @@
 //! What checks, `ps` and `report` ask of a state.
 
-use crate::ledger::event::{ChildKind, Generation, Handle, HolderId, Kind};
+use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Stamp};
 use crate::ledger::object::{Mark, Object, Reference};
 use crate::ledger::state::FileState;
 
@@ -54,26 +54,56 @@ impl FileState {
     pub fn children_of(&self, pd: Generation) -> impl Iterator<Item = (HolderId, ChildKind, u64)> {
         self.holdings.iter().flat_map(move |(holder, holding)| {
             let of_pd =
-                holding.children.iter().filter(move |((generation, _), count)| *generation == pd && **count > 0);
-            of_pd.map(|((_, child), count)| (*holder, *child, count.unsigned_abs()))
+                holding.children.iter().filter(move |((_, generation, _), count)| *generation == pd && **count > 0);
+            of_pd.map(|((_, _, child), count)| (*holder, *child, count.unsigned_abs()))
         })
     }
 
-    /// The children that a holder has, by PD.
-    pub fn children_by(&self, holder: HolderId) -> impl Iterator<Item = (Generation, ChildKind, i64)> {
+    /// The children that a holder has, as events that make them anew.
+    pub(super) fn children_by(&self, holder: HolderId) -> impl Iterator<Item = Event> {
         let children = self.holdings.get(&holder).into_iter().flat_map(|holding| holding.children.iter());
-        children.map(|((generation, child), count)| (*generation, *child, *count))
+        children.map(move |((pd, generation, child), count)| {
+            let delta = i32::try_from(*count).unwrap_or(if *count < 0 { i32::MIN } else { i32::MAX });
+            Event::Children { holder, pd: *pd, generation: *generation, child: *child, delta }
+        })
+    }
+
+    /// The objects that are not known to be dead.
+    pub fn living(&self) -> impl Iterator<Item = &Object> {
+        self.objects().filter(|object| object.may_live())
+    }
+
+    /// The dead, those that are still referenced first, then in the order in which they died.
+    pub(super) fn dead(&self) -> impl Iterator<Item = &Object> {
+        let referenced =
+            self.objects().filter(|object| !object.may_live() && !self.queued.contains(&object.generation));
+        referenced.chain(self.recent.iter().filter_map(|generation| self.objects.get(generation)))
     }
 
     /// Whether all that ever happened in the device file is known: its opener was guarded, no stranger was seen to hold
     /// it, and no event was lost. Whoever asks looks for strangers first.
     pub fn whole(&self) -> bool {
-        self.opened_guarded && self.stranger.is_none() && !self.lost
+        self.opened_guarded() && self.stranger.is_none() && !self.lost
+    }
+
+    /// Whether an event is missing.
+    pub fn is_lost(&self) -> bool {
+        self.lost
     }
 
     /// Whether the first to meet the device file had opened it itself, under the guard.
     pub fn opened_guarded(&self) -> bool {
-        self.opened_guarded
+        self.first.is_some_and(|(_, guarded)| guarded)
+    }
+
+    /// The first holder that joined, and whether it had opened the device file under the guard.
+    pub fn first(&self) -> Option<(Mark, bool)> {
+        self.first
+    }
+
+    /// The holders that joined and did not leave, and when they joined; the dead among them are not known here.
+    pub fn joined(&self) -> impl Iterator<Item = (HolderId, Stamp)> {
+        self.joined.iter().map(|(holder, stamp)| (*holder, *stamp))
     }
 
     /// The first process that was seen to hold the device file without the guard, and who saw it.

@@ -44,6 +44,7 @@ const KEPT: u8 = 8;
 const ACQUIRED: u8 = 9;
 const RELEASED: u8 = 10;
 const CHILDREN: u8 = 11;
+const LEFT: u8 = 12;
 
 const KINDS: [Kind; 2] = [Kind::Pd, Kind::Umem];
 const ORIGINS: [Origin; 3] = [Origin::Owned, Origin::Imported, Origin::Inherited];
@@ -118,6 +119,7 @@ impl Writer {
 pub fn encode(event: &Event) -> [u8; RECORD] {
     let writer = match *event {
         Event::Opened { holder, stamp, guarded } => Writer::new(OPENED).mark(holder, stamp).flag(SEEN, guarded),
+        Event::Left { holder, stamp } => Writer::new(LEFT).mark(holder, stamp),
         Event::Stranger { holder, pid, stamp } => Writer::new(STRANGER).mark(holder, stamp).u32(SECOND, pid),
         Event::Born { kind, handle, second_id, holder, stamp, seen } => {
             Writer::new(BORN).object(kind, handle, Generation(0)).second(second_id).mark(holder, stamp).flag(SEEN, seen)
@@ -224,6 +226,7 @@ impl Reader<'_> {
         let (holder, stamp, handle, generation) = (self.holder(), self.stamp(), self.handle(), self.generation());
         Ok(match self.0[0] {
             OPENED => Event::Opened { holder, stamp, guarded: self.flag(SEEN) },
+            LEFT => Event::Left { holder, stamp },
             STRANGER => Event::Stranger { holder, pid: self.u32(SECOND), stamp },
             BORN => {
                 let (kind, second_id, seen) = (self.kind()?, self.second(), self.flag(SEEN));

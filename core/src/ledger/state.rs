@@ -1,8 +1,8 @@
 //! The state of one device file: the fold of its events.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Serial};
+use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, Mark, Object, ObjectState, Reference};
 
 /// How many dead objects without references are remembered in a device file. An older death is forgotten: a handle
@@ -13,22 +13,22 @@ pub const REMEMBERED_DEAD: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holding {
     pub(super) references: HashMap<Serial, Reference>,
-    pub(super) children: HashMap<(Generation, ChildKind), i64>,
+    pub(super) children: HashMap<(Handle, Generation, ChildKind), i64>,
 }
 
 /// The state of one device file.
 #[derive(Clone, Debug, Default)]
 pub struct FileState {
     pub(super) next: u64,
-    pub(super) opened_guarded: bool,
-    met: bool,
+    pub(super) first: Option<(Mark, bool)>,
+    pub(super) joined: BTreeMap<HolderId, Stamp>,
     pub(super) stranger: Option<(u32, Mark)>,
     pub(super) lost: bool,
     pub(super) objects: HashMap<Generation, Object>,
     pub(super) current: HashMap<(Kind, Handle), Generation>,
     pub(super) previous: HashMap<Generation, Generation>,
-    recent: VecDeque<Generation>,
-    queued: HashSet<Generation>,
+    pub(super) recent: VecDeque<Generation>,
+    pub(super) queued: HashSet<Generation>,
     pub(super) referenced: HashMap<Generation, HashSet<(HolderId, Serial)>>,
     pub(super) holdings: HashMap<HolderId, Holding>,
 }
@@ -50,7 +50,15 @@ impl FileState {
     pub fn apply(&mut self, seq: u64, event: &Event) {
         self.next = self.next.max(seq);
         match *event {
-            Event::Opened { guarded, .. } => self.opened(guarded),
+            Event::Opened { holder, stamp, guarded } => {
+                // Only the first to come can have been there from the start.
+                self.first.get_or_insert((Mark { holder, stamp }, guarded));
+                self.joined.insert(holder, stamp);
+            }
+            Event::Left { holder, .. } => {
+                self.joined.remove(&holder);
+                self.forget_holder(holder);
+            }
             Event::Stranger { holder, pid, stamp } => {
                 self.stranger.get_or_insert((pid, Mark { holder, stamp }));
             }
@@ -73,14 +81,10 @@ impl FileState {
                 self.acquired(Reference { holder, serial, kind, handle, generation, origin, stamp });
             }
             Event::Released { holder, serial, .. } => self.released(holder, serial),
-            Event::Children { holder, generation, child, delta, .. } => self.children(holder, generation, child, delta),
+            Event::Children { holder, pd, generation, child, delta } => {
+                self.children(holder, (pd, generation, child), delta);
+            }
         }
-    }
-
-    fn opened(&mut self, guarded: bool) {
-        // Only the first to come can have been there from the start.
-        self.opened_guarded |= guarded && !self.met;
-        self.met = true;
     }
 
     /// The maker's own word: whatever had this handle before is dead, unless an importer met this very object first.
@@ -120,13 +124,23 @@ impl FileState {
         self.enter(object);
     }
 
+    /// Puts an object into its handle's row: the latest in front, each with the one before it.
     fn enter(&mut self, object: Object) {
-        if let Some(before) = self.current.insert((object.kind, object.handle), object.generation)
-            && before != object.generation
-        {
-            self.previous.insert(object.generation, before);
+        let (key, generation) = ((object.kind, object.handle), object.generation);
+        self.objects.insert(generation, object);
+        let Some(&(mut newer)) = self.current.get(&key).filter(|current| **current > generation) else {
+            if let Some(before) = self.current.insert(key, generation).filter(|before| *before < generation) {
+                self.previous.insert(generation, before);
+            }
+            return;
+        };
+        // Only a snapshot tells of one that is not the latest.
+        while let Some(before) = self.previous.get(&newer).filter(|before| **before > generation && **before < newer) {
+            newer = *before;
         }
-        self.objects.insert(object.generation, object);
+        if let Some(before) = self.previous.insert(newer, generation).filter(|before| *before < generation) {
+            self.previous.insert(generation, before);
+        }
     }
 
     fn current_mut(&mut self, kind: Kind, handle: Handle) -> Option<&mut Object> {
@@ -201,12 +215,12 @@ impl FileState {
         }
     }
 
-    fn children(&mut self, holder: HolderId, generation: Generation, child: ChildKind, delta: i32) {
+    fn children(&mut self, holder: HolderId, key: (Handle, Generation, ChildKind), delta: i32) {
         let children = &mut self.holdings.entry(holder).or_default().children;
-        let count = children.entry((generation, child)).or_default();
+        let count = children.entry(key).or_default();
         *count = count.saturating_add(i64::from(delta));
         if *count == 0 {
-            children.remove(&(generation, child));
+            children.remove(&key);
         }
     }
 
@@ -246,6 +260,12 @@ impl FileState {
         for reference in holding.references.values() {
             self.unreference(reference);
         }
+    }
+
+    /// Forgets all objects, to fold a snapshot in their place; references stay.
+    pub fn forget_objects(&mut self) {
+        let FileState { next, lost, referenced, holdings, .. } = std::mem::take(self);
+        *self = FileState { next, lost, referenced, holdings, ..FileState::default() };
     }
 
     /// Notes that events may be missing: nothing is whole from now on.

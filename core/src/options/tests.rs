@@ -69,7 +69,7 @@ fn a_bad_part_is_told_once_and_the_rest_applies() {
 fn odd_strings_do_no_harm() {
     assert_eq!(complaints("verbose"), ["option 'verbose' has no value: write verbose=VALUE"]);
     assert_eq!(complaints("log='/tmp/x").len(), 1);
-    assert_eq!(complaints("log='/tmp/x'y:mode=strict").len(), 1);
+    assert!(complaints("log='/tmp/x'y:mode=strict")[0].contains("closing quote"));
     assert_eq!(complaints("log=/tmp/%q"), ["option 'log': %q means nothing: use %p, %h, %c, %r or %%"]);
     assert_eq!(complaints("=:==:'':\u{1f600}=\u{1f600}").len(), 3);
     assert!(complaints(":::  :\n").is_empty());

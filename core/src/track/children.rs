@@ -187,7 +187,7 @@ impl Tracker {
         }
         let (file, handle, generation) = (reference.file, reference.handle, reference.generation);
         drop(shard);
-        if let (Some(file), Some(generation)) = (self.file(file).filter(|file| file.journal().is_some()), generation) {
+        if let (Some(file), Some(generation)) = (self.file(file), generation) {
             file.children(handle, generation, child.kind.into(), by);
         }
     }

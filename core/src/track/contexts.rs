@@ -29,6 +29,8 @@ pub struct CloseToken {
     address: usize,
     id: ContextId,
     file: FileIndex,
+    /// The device file is held by others, so it will live on. Asked before the close, while there is a descriptor.
+    held_elsewhere: bool,
 }
 
 impl CloseToken {
@@ -46,7 +48,8 @@ impl Tracker {
         make: impl FnOnce(FileIndex) -> DeviceFile,
     ) -> Arc<DeviceFile> {
         let mut files = self.files.write();
-        if let Some(file) = files.iter().find(|file| is_it(file)) {
+        // One that this process has left may have become another's, unseen: it is met anew.
+        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
             return file.clone();
         }
         let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
@@ -58,6 +61,7 @@ impl Tracker {
     /// Takes in a context that was just made on `file`.
     pub fn opened(&self, opened: OpenedContext, file: &DeviceFile, mark: Mark) {
         file.open_contexts.fetch_add(1, Ordering::Relaxed);
+        file.remember_descriptor(opened.cmd_fd);
         file.opened(opened.origin == ContextOrigin::Opened, mark);
         let context = Context {
             id: ContextId::default(),
@@ -95,6 +99,10 @@ impl Tracker {
         contexts.iter().filter(|(_, found)| found.is_open()).map(|(_, found)| (found.cmd_fd, found.file)).collect()
     }
 
+    fn descriptor_of(&self, file: FileIndex) -> Option<i32> {
+        self.open_descriptors().into_iter().find(|(_, of)| *of == file).map(|(fd, _)| fd)
+    }
+
     /// Forgets the closed context at `address`, where another stands now.
     pub fn forget_closed_context(&self, address: usize) {
         self.contexts.write().forget_closed(address);
@@ -110,12 +118,15 @@ impl Tracker {
     }
 
     /// Before `ibv_close_device` of the context at `address`.
-    pub fn begin_close(&self, address: usize) -> Verdict<CloseToken> {
+    pub fn begin_close(&self, address: usize, world: &dyn World) -> Verdict<CloseToken> {
+        let held_elsewhere = self.asks_who_holds(address, world);
         let mut contexts = self.contexts.write();
         let Some(context) = contexts.get_mut(address) else { return Verdict::forward(None) };
         let snapshot = context.clone();
         let faults = check::context_close(&snapshot);
-        let token = || snapshot.is_open().then_some(CloseToken { address, id: snapshot.id, file: snapshot.file });
+        let token = || {
+            snapshot.is_open().then_some(CloseToken { address, id: snapshot.id, file: snapshot.file, held_elsewhere })
+        };
         let verdict = self.verdict(faults, || Subject::Context(address, Box::new(snapshot.clone())), token);
         if let Ok(Some(_)) = verdict.outcome {
             context.state = ContextState::Dying;
@@ -135,12 +146,30 @@ impl Tracker {
         self.drop_children_of(token.id);
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
-        let lives_on = !last || world.is_held_elsewhere(&file) == Some(true);
+        file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
+        let lives_on = !last || token.held_elsewhere;
         let lost = self.lost_at_close(token.id, &file, lives_on, world);
-        if let (true, Some(journal)) = (last, file.journal()) {
-            journal.leave();
+        if last {
+            file.leave();
         }
         lost
+    }
+
+    /// Whether others hold the device file of the context at `address`. Only asked where something may be left in it.
+    fn asks_who_holds(&self, address: usize, world: &dyn World) -> bool {
+        let Some(context) = self.context(address).filter(Context::is_open) else { return false };
+        let Some(file) = self.file(context.file) else { return false };
+        (file.orphans() > 0 || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true)
+    }
+
+    /// Whether a live reference was made in this context.
+    fn refers_to(&self, context: ContextId) -> bool {
+        self.table.shards().any(|shard| {
+            shard.iter().any(|(_, thing)| match thing {
+                Thing::Reference(reference) => reference.context == context && reference.is_live(),
+                Thing::Child(_) => false,
+            })
+        })
     }
 
     /// The kernel takes a context's children with it, or keeps them where nobody can name them.

@@ -3,17 +3,19 @@
 //! Its state is the fold of its events. Where a ledger is at hand they go through that, so that all processes of the
 //! device file fold the same ones in the same order; otherwise this process folds its own.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
 
-use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
+use parking_lot::{ArcMutexGuard, Mutex, MutexGuard, RawMutex};
 
-use super::{End, FileIndex, Mark, Origin, Reference};
+use super::{ContextId, End, FileIndex, Mark, Me, Origin, Reference};
 use crate::check::{Fate, errno};
 use crate::finding::{HolderInfo, HolderState, Role};
 use crate::ledger::{
-    self, ChildKind, Event, FileState, Generation, Handle, HolderId, How, Kind, ObjectState, Serial, Stamp,
+    self, ChildKind, EndHow, Event, FileId, FileState, Generation, Handle, HolderId, How, Kind, ObjectState, Serial,
+    Stamp,
 };
 use crate::site::{Frame, Site, Trace};
 
@@ -24,26 +26,72 @@ pub struct HolderFacts {
     pub pid: u32,
     /// Command name.
     pub comm: String,
-    /// Its life's lock is held.
-    pub alive: bool,
 }
 
-/// Where a device file's events go besides this process's own fold: a log that all its processes read.
-pub trait Journal: Send + Sync {
+/// The record of a device file: where its events go, and the state that is their fold. Either this process's own
+/// ([`Alone`]), or a log that all its processes read.
+pub trait Record: Send {
     /// Which holder this process is.
     fn me(&self) -> HolderId;
-    /// Writes an event: every process sees the shared ones in one order.
-    fn append(&self, event: &Event);
-    /// Folds in what was written since, by whomever.
-    fn refresh(&self, state: &mut FileState);
-    /// Who a holder is.
-    fn holder(&self, holder: HolderId) -> Option<HolderFacts>;
-    /// A stack that a holder took, as far as it can be read.
+    /// What is known, as of the last refresh.
+    fn state(&self) -> &FileState;
+    /// Nothing can be said any more to have been seen in whole.
+    fn set_lost(&mut self);
+    /// Records an event of this process.
+    fn tell(&mut self, event: &Event);
+    /// Takes in what others told about objects. With nothing new this is cheap.
+    fn refresh(&mut self);
+    /// The same, and what others told about their references and children.
+    fn refresh_all(&mut self);
+    /// Whether a holder's process lives.
+    fn is_alive(&mut self, holder: HolderId) -> bool;
+    /// Who a holder is. None for this process itself, and where it cannot be read.
+    fn holder(&mut self, holder: HolderId) -> Option<HolderFacts>;
+    /// A stack that another holder took.
     fn frames(&self, holder: HolderId, site: Site) -> Vec<Frame>;
-    /// Another live guarded process has this device file open.
-    fn is_held_by_others(&self) -> bool;
-    /// This process has no context on the device file any more.
-    fn leave(&self);
+    /// Other processes may tell of this device file.
+    fn is_shared(&self) -> bool;
+    /// The other holders whose processes live.
+    fn others(&mut self) -> Vec<HolderId>;
+    /// This process has left the device file.
+    fn leave(&mut self);
+}
+
+/// The record of a process that sees only itself.
+#[derive(Default)]
+pub struct Alone(FileState);
+
+impl Record for Alone {
+    fn me(&self) -> HolderId {
+        HolderId::default()
+    }
+    fn state(&self) -> &FileState {
+        &self.0
+    }
+    fn set_lost(&mut self) {
+        self.0.set_lost();
+    }
+    fn tell(&mut self, event: &Event) {
+        self.0.push(event);
+    }
+    fn refresh(&mut self) {}
+    fn refresh_all(&mut self) {}
+    fn is_alive(&mut self, _: HolderId) -> bool {
+        true
+    }
+    fn holder(&mut self, _: HolderId) -> Option<HolderFacts> {
+        None
+    }
+    fn frames(&self, _: HolderId, _: Site) -> Vec<Frame> {
+        Vec::new()
+    }
+    fn is_shared(&self) -> bool {
+        false
+    }
+    fn others(&mut self) -> Vec<HolderId> {
+        Vec::new()
+    }
+    fn leave(&mut self) {}
 }
 
 /// The object that has a handle now, or had it last.
@@ -80,14 +128,51 @@ impl Death {
 }
 
 /// What may change of a device file.
-#[derive(Default)]
 pub(super) struct Inside {
-    state: FileState,
+    record: Box<dyn Record>,
     /// Objects that this process made or referred to, and orphans that it has told.
     touched: HashSet<Generation>,
     told: HashSet<Generation>,
     /// The context that holds the owning reference, for objects made here.
-    owners: std::collections::HashMap<Generation, super::ContextId>,
+    owners: HashMap<Generation, ContextId>,
+}
+
+impl Default for Inside {
+    fn default() -> Self {
+        Inside::new(Box::<Alone>::default())
+    }
+}
+
+impl Inside {
+    fn new(record: Box<dyn Record>) -> Self {
+        Inside { record, touched: HashSet::new(), told: HashSet::new(), owners: HashMap::new() }
+    }
+
+    /// Whether a reference to an object is known that is not this process's own with this serial. One of a holder that
+    /// died without a word refers to nothing any more.
+    fn has_others(&mut self, generation: Generation, serial: Option<u64>) -> bool {
+        let me = self.record.me();
+        let is_it = |one: &ledger::Reference| one.holder == me && Some(one.serial) == serial.map(Serial);
+        let holders: Vec<_> =
+            self.record.state().references(generation).filter(|one| !is_it(one)).map(|one| one.holder).collect();
+        holders.into_iter().any(|holder| holder == me || self.record.is_alive(holder))
+    }
+
+    /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
+    /// had a hand in them: it may not have told yet what it holds.
+    fn orphans(&mut self) -> Vec<ledger::Object> {
+        self.record.refresh_all();
+        let me = self.record.me();
+        let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
+        let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
+        objects.retain(|object| {
+            let maker = object.born.holder;
+            let is_ours = maker == me || self.touched.contains(&object.generation) || !self.record.is_alive(maker);
+            is_ours && !self.has_others(object.generation, None)
+        });
+        objects.sort_by_key(|object| object.generation);
+        objects
+    }
 }
 
 /// One device file.
@@ -97,34 +182,26 @@ pub struct DeviceFile {
     /// The name in reports: short and stable while the file lives.
     pub label: Arc<str>,
     /// Its identity, where that could be had.
-    pub id: Option<ledger::FileId>,
-    /// It was opened here, under the guard, and not received from elsewhere.
-    pub opened_here: bool,
+    pub id: Option<FileId>,
     /// Contexts of this process that are open on it.
     pub open_contexts: AtomicU32,
+    /// A descriptor of it that a context of this process has, -1 for none.
+    descriptor: AtomicI32,
     gone: AtomicBool,
     inside: Arc<Mutex<Inside>>,
-    journal: Option<Box<dyn Journal>>,
 }
 
 impl DeviceFile {
-    /// A device file of which this process knows what `journal` tells, or nothing yet.
-    pub fn new(
-        index: FileIndex,
-        label: Arc<str>,
-        id: Option<ledger::FileId>,
-        opened_here: bool,
-        journal: Option<Box<dyn Journal>>,
-    ) -> Self {
+    /// A device file of which this process knows what `record` tells.
+    pub fn new(index: FileIndex, label: Arc<str>, id: Option<FileId>, record: Box<dyn Record>) -> Self {
         DeviceFile {
             index,
             label,
             id,
-            opened_here,
             open_contexts: AtomicU32::new(0),
+            descriptor: AtomicI32::new(-1),
             gone: AtomicBool::new(false),
-            inside: Arc::default(),
-            journal,
+            inside: Arc::new(Mutex::new(Inside::new(record))),
         }
     }
 
@@ -138,23 +215,37 @@ impl DeviceFile {
         self.inside.try_lock_arc()
     }
 
-    /// The same device file in a forked child, which is a holder of its own.
-    pub(super) fn inherited(&self, inside: Inside, journal: Option<Box<dyn Journal>>) -> DeviceFile {
+    /// The same device file in a forked child, which is a holder of its own and joins with `record` where others can
+    /// know of it.
+    pub(super) fn inherited(&self, mut inside: Inside, record: Option<Box<dyn Record>>) -> DeviceFile {
+        if let Some(record) = record {
+            // The parent's record is left as it is: it is the parent's to write in.
+            std::mem::forget(std::mem::replace(&mut inside.record, record));
+        }
         DeviceFile {
             index: self.index,
             label: self.label.clone(),
             id: self.id,
-            opened_here: self.opened_here,
             open_contexts: AtomicU32::new(self.open_contexts.load(Ordering::Relaxed)),
+            descriptor: AtomicI32::new(self.descriptor.load(Ordering::Relaxed)),
             gone: AtomicBool::new(self.is_gone()),
             inside: Arc::new(Mutex::new(inside)),
-            journal,
         }
     }
 
     /// Whether a context of this process is open on it.
     pub fn has_open_contexts(&self) -> bool {
         self.open_contexts.load(Ordering::Relaxed) > 0
+    }
+
+    /// A descriptor of it that a context of this process has.
+    pub fn descriptor(&self) -> Option<i32> {
+        Some(self.descriptor.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
+    }
+
+    /// Remembers such a descriptor; -1 for none.
+    pub(super) fn remember_descriptor(&self, fd: i32) {
+        self.descriptor.store(fd, Ordering::Relaxed);
     }
 
     /// Whether the device was removed.
@@ -167,141 +258,132 @@ impl DeviceFile {
         error == errno::EIO && !self.gone.swap(true, Ordering::Relaxed)
     }
 
-    /// The journal, where there is one.
-    pub fn journal(&self) -> Option<&dyn Journal> {
-        self.journal.as_deref()
-    }
-
-    fn me(&self) -> HolderId {
-        self.journal.as_ref().map_or(HolderId::default(), |journal| journal.me())
-    }
-
-    fn tell(&self, inside: &mut Inside, event: Event) {
-        match &self.journal {
-            Some(journal) => {
-                journal.append(&event);
-                journal.refresh(&mut inside.state);
-            }
-            None => {
-                inside.state.push(&event);
-            }
-        }
-    }
-
-    /// The state as it is now, with what other processes have told.
-    fn look(&self) -> parking_lot::MutexGuard<'_, Inside> {
+    /// Locks the record, up to date about objects.
+    fn look(&self) -> MutexGuard<'_, Inside> {
         let mut inside = self.inside.lock();
-        if let Some(journal) = &self.journal {
-            journal.refresh(&mut inside.state);
-        }
+        inside.record.refresh();
         inside
+    }
+
+    /// Locks the record, up to date about references too.
+    fn look_at_all(&self) -> MutexGuard<'_, Inside> {
+        let mut inside = self.inside.lock();
+        inside.record.refresh_all();
+        inside
+    }
+
+    /// Records what `event` makes of this process's own number.
+    fn tell(&self, event: impl FnOnce(HolderId) -> Event) {
+        let mut inside = self.inside.lock();
+        let event = event(inside.record.me());
+        inside.record.tell(&event);
     }
 
     /// A context of this process was opened on it. `guarded`: by opening the device, so nothing can have happened before.
     pub fn opened(&self, guarded: bool, mark: Mark) {
-        let event = Event::Opened { holder: self.me(), stamp: mark.into(), guarded };
-        self.tell(&mut self.inside.lock(), event);
-    }
-
-    /// An object was made, or (`seen: false`) an import met one whose birth was not seen. The answer says which of its
-    /// handle it is.
-    fn born(&self, inside: &mut Inside, new: &Newcomer, seen: bool) -> Generation {
-        let Newcomer { kind, handle, second_id, mark } = *new;
-        let holder = self.me();
-        let (handle, stamp) = (Handle(handle), mark.into());
-        self.tell(inside, Event::Born { kind, handle, second_id, holder, stamp, seen });
-        inside.state.object(kind, handle).map_or(Generation::default(), |object| object.generation)
+        self.tell(|holder| Event::Opened { holder, stamp: mark.into(), guarded });
     }
 
     /// An object was made here, and `reference` is what the program has of it.
     pub fn made(&self, new: Newcomer, mut reference: Reference) -> Reference {
         let mut inside = self.inside.lock();
-        let generation = self.born(&mut inside, &new, true);
+        let generation = born(&mut inside, &new, true);
         reference.generation = Some(generation);
         inside.owners.insert(generation, reference.context);
-        self.acquired(&mut inside, &reference);
+        acquired(&mut inside, &reference);
         reference
     }
 
     /// An import met an object that nobody has told of.
     pub fn met(&self, new: Newcomer) -> Generation {
-        self.born(&mut self.inside.lock(), &new, false)
+        born(&mut self.inside.lock(), &new, false)
     }
 
     /// `reference`, to an object that is known, was born here.
     pub fn imported(&self, reference: &Reference) {
-        self.acquired(&mut self.inside.lock(), reference);
-    }
-
-    fn acquired(&self, inside: &mut Inside, reference: &Reference) {
-        let Some(generation) = reference.generation else { return };
-        inside.touched.insert(generation);
-        let origin = match reference.origin {
-            _ if reference.inherited => ledger::Origin::Inherited,
-            Origin::Owned => ledger::Origin::Owned,
-            Origin::Imported => ledger::Origin::Imported,
-        };
-        let event = Event::Acquired {
-            holder: self.me(),
-            serial: Serial(reference.serial),
-            kind: reference.kind,
-            handle: Handle(reference.handle),
-            generation,
-            origin,
-            stamp: reference.born.into(),
-        };
-        self.tell(inside, event);
+        acquired(&mut self.inside.lock(), reference);
     }
 
     /// A reference ended here.
     pub fn released(&self, serial: u64, how: How, mark: Mark) {
-        let event = Event::Released { holder: self.me(), serial: Serial(serial), how, stamp: mark.into() };
-        self.tell(&mut self.inside.lock(), event);
+        self.tell(|holder| Event::Released { holder, serial: Serial(serial), how, stamp: mark.into() });
     }
 
     /// A destroy of an object is under way.
     pub fn dying(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
-        let holder = self.me();
-        let event = Event::Dying { kind, handle: Handle(handle), generation, holder, stamp: mark.into() };
-        self.tell(&mut self.inside.lock(), event);
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Dying { kind, handle, generation, holder, stamp: mark.into() });
     }
 
     /// That destroy succeeded.
     pub fn destroyed(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
-        let holder = self.me();
-        let event = Event::Destroyed { kind, handle: Handle(handle), generation, holder, stamp: mark.into() };
-        self.tell(&mut self.inside.lock(), event);
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Destroyed { kind, handle, generation, holder, stamp: mark.into() });
     }
 
     /// That destroy failed.
     pub fn revived(&self, kind: Kind, handle: u32, generation: Generation) {
-        let event = Event::Revived { kind, handle: Handle(handle), generation, holder: self.me() };
-        self.tell(&mut self.inside.lock(), event);
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Revived { kind, handle, generation, holder });
     }
 
     /// An object was exported.
     pub fn exported(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
-        let holder = self.me();
-        let event = Event::Exported { kind, handle: Handle(handle), generation, holder, stamp: mark.into() };
-        self.tell(&mut self.inside.lock(), event);
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Exported { kind, handle, generation, holder, stamp: mark.into() });
     }
 
-    /// Children of a PD were made here, or ended.
+    /// Children of a PD were made here, or ended. Only others want to know: here they are counted already.
     pub fn children(&self, pd: u32, generation: Generation, child: ChildKind, delta: i32) {
-        let event = Event::Children { holder: self.me(), pd: Handle(pd), generation, child, delta };
-        self.tell(&mut self.inside.lock(), event);
+        let mut inside = self.inside.lock();
+        if inside.record.is_shared() {
+            let holder = inside.record.me();
+            inside.record.tell(&Event::Children { holder, pd: Handle(pd), generation, child, delta });
+        }
     }
 
     /// A reference vanished without our seeing how: from here on "nobody" and "never" cannot be claimed.
     pub fn lost_sight(&self, reference: &Reference) {
-        self.inside.lock().state.set_lost();
+        self.inside.lock().record.set_lost();
         self.released(reference.serial, How::Abandoned, reference.born);
+    }
+
+    /// This process has no context on it any more.
+    pub fn leave(&self) {
+        self.inside.lock().record.leave();
+    }
+
+    /// Whether others may tell of it.
+    pub fn is_shared(&self) -> bool {
+        self.inside.lock().record.is_shared()
+    }
+
+    /// Another living process that tells has it.
+    pub fn is_held_by_others(&self) -> bool {
+        !self.look_at_all().record.others().is_empty()
+    }
+
+    /// The processes besides this one that tell of it and live.
+    pub fn living_pids(&self) -> Vec<u32> {
+        let mut inside = self.look_at_all();
+        let others = inside.record.others();
+        others.into_iter().filter_map(|holder| inside.record.holder(holder)).map(|who| who.pid).collect()
+    }
+
+    /// A process that does not tell was seen to hold it.
+    pub fn stranger(&self, pid: u32, time_ns: u64) {
+        let mut inside = self.look();
+        if inside.record.state().stranger().is_none() {
+            let holder = inside.record.me();
+            inside.record.tell(&Event::Stranger { holder, pid, stamp: Stamp { time_ns, site: Site::NONE } });
+            inside.record.refresh();
+        }
     }
 
     /// The object that has this handle now, or had it last.
     pub fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
         let inside = self.look();
-        let object = inside.state.object(kind, Handle(handle))?;
+        let object = inside.record.state().object(kind, Handle(handle))?;
         Some(Current {
             generation: object.generation,
             alive: object.may_live(),
@@ -313,92 +395,58 @@ impl DeviceFile {
 
     /// What became of an object.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
-        fate(&self.look().state, kind, handle, generation)
+        fate(self.look().record.state(), kind, handle, generation)
     }
 
-    /// The same, and whether live references to it are known besides the one with this serial.
-    pub fn fate_and_others(&self, kind: Kind, handle: u32, generation: Generation, serial: u64) -> (Fate, bool) {
-        let inside = self.look();
-        let me = self.me();
-        let is_it = |reference: &ledger::Reference| reference.holder == me && reference.serial == Serial(serial);
-        let others = inside.state.references(generation).any(|reference| !is_it(reference) && self.lives(reference));
-        (fate(&inside.state, kind, handle, generation), others)
-    }
-
-    /// A holder that died without a word refers to nothing any more.
-    fn lives(&self, reference: &ledger::Reference) -> bool {
-        match &self.journal {
-            Some(journal) if reference.holder != journal.me() => {
-                journal.holder(reference.holder).is_some_and(|holder| holder.alive)
-            }
-            _ => true,
-        }
+    /// Whether live references to an object are known besides the one of this process with this serial.
+    pub fn has_others(&self, generation: Generation, serial: u64) -> bool {
+        self.look_at_all().has_others(generation, Some(serial))
     }
 
     /// Who refers to an object besides the reference with this serial, for reports.
-    pub fn holders(&self, generation: Generation, serial: u64, me: &super::Me, now: u64) -> Vec<HolderInfo> {
-        let inside = self.look();
-        let ours = self.me();
-        let is_it = |reference: &ledger::Reference| reference.holder == ours && reference.serial == Serial(serial);
-        let mut references: Vec<_> = inside.state.references(generation).filter(|one| !is_it(one)).copied().collect();
-        drop(inside);
-        references.sort_by_key(|reference| (reference.stamp.time_ns, reference.serial));
-        references.iter().map(|reference| self.holder_info(reference, me, now)).collect()
-    }
-
-    fn holder_info(&self, reference: &ledger::Reference, me: &super::Me, now: u64) -> HolderInfo {
-        let other = self.journal.as_ref().filter(|journal| journal.me() != reference.holder);
-        let (pid, comm, alive) = match other.map(|journal| journal.holder(reference.holder)) {
-            None => (me.pid, me.comm.clone(), true),
-            Some(Some(holder)) => (holder.pid, holder.comm, holder.alive),
-            Some(None) => (0, String::new(), false),
-        };
-        let role = match reference.origin {
-            ledger::Origin::Owned => Role::Owner,
-            ledger::Origin::Imported => Role::Importer,
-            ledger::Origin::Inherited => Role::Heir,
-        };
-        let state = if alive { HolderState::Holds } else { HolderState::Gone };
-        let age = Some(std::time::Duration::from_nanos(now.saturating_sub(reference.stamp.time_ns)));
-        HolderInfo { pid, comm, role, state, age }
+    pub fn holders(&self, generation: Generation, serial: u64, me: &Me, now: u64) -> Vec<HolderInfo> {
+        let mut inside = self.look_at_all();
+        let ours = inside.record.me();
+        let is_it = |one: &ledger::Reference| one.holder == ours && one.serial == Serial(serial);
+        let mut references: Vec<_> =
+            inside.record.state().references(generation).filter(|one| !is_it(one)).copied().collect();
+        references.sort_by_key(|one| (one.stamp.time_ns, one.serial));
+        references.iter().map(|one| holder_info(&mut *inside.record, one, me, now)).collect()
     }
 
     /// How an object died, where that is known.
     pub fn death(&self, kind: Kind, generation: Generation) -> Option<Death> {
-        let inside = self.look();
-        let object = inside.state.object_by_generation(generation).filter(|object| !object.may_live())?;
-        let end = object.end?;
-        drop(inside);
-        let ledger::Mark { holder, stamp } = end.mark;
+        let mut inside = self.look();
+        let object = inside.record.state().object_by_generation(generation).filter(|object| !object.may_live())?;
+        let ledger::End { how, mark } = object.end?;
         let function = End::Destroy.function(kind);
-        let (by, trace) = match &self.journal {
-            Some(journal) if holder != journal.me() => {
-                let frames = Trace::Frames(journal.frames(holder, stamp.site));
-                match journal.holder(holder) {
-                    Some(who) => (format!("by {function} in pid {} ({})", who.pid, who.comm), frames),
-                    None => (format!("by {function} in another process"), frames),
-                }
-            }
-            _ => (format!("by {function}"), stamp.site.into()),
+        let by = match how {
+            EndHow::Unseen => "by a call that was not seen".to_owned(),
+            EndHow::Destroyed | EndHow::Overtaken if mark.holder == inside.record.me() => format!("by {function}"),
+            EndHow::Destroyed | EndHow::Overtaken => match inside.record.holder(mark.holder) {
+                Some(who) => format!("by {function} in pid {} ({})", who.pid, who.comm),
+                None => format!("by {function} in another process"),
+            },
         };
-        let by = match end.how {
-            ledger::EndHow::Destroyed | ledger::EndHow::Overtaken => by,
-            ledger::EndHow::Unseen => "by a call that was not seen".to_owned(),
-        };
-        Some(Death { time: stamp.time_ns, by, trace })
+        Some(Death { time: mark.stamp.time_ns, by, trace: trace(&*inside.record, mark) })
+    }
+
+    /// The stack of a mark, of whichever process.
+    pub fn trace(&self, mark: ledger::Mark) -> Trace {
+        trace(&*self.inside.lock().record, mark)
     }
 
     /// The context of this process that holds the owning reference.
-    pub fn owner(&self, generation: Generation) -> Option<super::ContextId> {
+    pub fn owner(&self, generation: Generation) -> Option<ContextId> {
         self.inside.lock().owners.get(&generation).copied()
     }
 
-    /// Forgets who owned an object that this process made.
-    pub fn disowned(&self, generation: Generation) {
+    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
+    pub fn ended(&self, generation: Generation) {
         let mut inside = self.inside.lock();
         inside.owners.remove(&generation);
-        let dead = inside.state.object_by_generation(generation).is_none_or(|object| !object.may_live());
-        if dead {
+        let object = inside.record.state().object_by_generation(generation);
+        if object.is_none_or(|object| !object.may_live()) {
             inside.touched.remove(&generation);
             inside.told.remove(&generation);
         }
@@ -406,67 +454,91 @@ impl DeviceFile {
 
     /// Whether a live PD here has this pdn.
     pub fn has_pdn(&self, pdn: u32) -> bool {
-        let inside = self.look();
-        inside
-            .state
-            .objects()
-            .any(|object| object.kind == Kind::Pd && object.may_live() && object.second_id == Some(pdn))
+        let is_it =
+            |object: &ledger::Object| object.kind == Kind::Pd && object.may_live() && object.second_id == Some(pdn);
+        self.look().record.state().objects().any(is_it)
     }
 
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
-        self.look().state.whole()
+        self.look().record.state().whole()
     }
 
-    /// The children that other processes have under a PD: pid, command, type and count.
+    /// The children that other processes have under a PD: who, of which type, and how many.
     pub fn children_elsewhere(&self, pd: Generation) -> Vec<(HolderFacts, ChildKind, u64)> {
-        let Some(journal) = &self.journal else { return Vec::new() };
-        let me = journal.me();
-        let children: Vec<_> = self.look().state.children_of(pd).filter(|(holder, ..)| *holder != me).collect();
-        children.into_iter().filter_map(|(holder, kind, count)| Some((journal.holder(holder)?, kind, count))).collect()
+        let mut inside = self.look_at_all();
+        let me = inside.record.me();
+        let children: Vec<_> = inside.record.state().children_of(pd).filter(|(holder, ..)| *holder != me).collect();
+        let named = |(holder, kind, count)| Some((inside.record.holder(holder)?, kind, count));
+        children.into_iter().filter_map(named).collect()
     }
 
     /// Live objects to which no reference is left and that were not reported yet.
     pub fn take_orphans(&self) -> Vec<ledger::Object> {
-        let mut inside = self.look();
-        let mut orphans: Vec<_> = self.orphans_in(&inside);
+        let mut inside = self.inside.lock();
+        let mut orphans = inside.orphans();
         orphans.retain(|object| inside.told.insert(object.generation));
         orphans
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        self.orphans_in(&self.look()).len() as u64
+        self.inside.lock().orphans().len() as u64
     }
+}
 
-    /// Objects that live on without a reference. Those of another live process are for that process to judge, unless
-    /// we had a hand in them: it may not have told yet what it holds.
-    fn orphans_in(&self, inside: &Inside) -> Vec<ledger::Object> {
-        let state = &inside.state;
-        let is_ours = |object: &ledger::Object| {
-            let maker = object.born.holder;
-            inside.touched.contains(&object.generation)
-                || self.journal.as_ref().is_none_or(|journal| {
-                    maker == journal.me() || journal.holder(maker).is_none_or(|maker| !maker.alive)
-                })
-        };
-        let is_orphan = |object: &&ledger::Object| {
-            object.state == ObjectState::Live
-                && !object.inferred
-                && !state.references(object.generation).any(|reference| self.lives(reference))
-                && is_ours(object)
-        };
-        let mut orphans: Vec<_> = state.objects().filter(is_orphan).copied().collect();
-        orphans.sort_by_key(|object| object.generation);
-        orphans
-    }
+/// Records a birth; the answer says which of its handle the object is.
+fn born(inside: &mut Inside, new: &Newcomer, seen: bool) -> Generation {
+    let Newcomer { kind, handle, second_id, mark } = *new;
+    let holder = inside.record.me();
+    let (handle, stamp) = (Handle(handle), mark.into());
+    inside.record.tell(&Event::Born { kind, handle, second_id, holder, stamp, seen });
+    inside.record.refresh();
+    inside.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
+}
 
-    /// The stack of an object's birth.
-    pub fn trace(&self, mark: ledger::Mark) -> Trace {
-        match &self.journal {
-            Some(journal) if mark.holder != journal.me() => Trace::Frames(journal.frames(mark.holder, mark.stamp.site)),
-            _ => mark.stamp.site.into(),
-        }
+fn acquired(inside: &mut Inside, reference: &Reference) {
+    let Some(generation) = reference.generation else { return };
+    inside.touched.insert(generation);
+    let origin = match reference.origin {
+        _ if reference.inherited => ledger::Origin::Inherited,
+        Origin::Owned => ledger::Origin::Owned,
+        Origin::Imported => ledger::Origin::Imported,
+    };
+    let event = Event::Acquired {
+        holder: inside.record.me(),
+        serial: Serial(reference.serial),
+        kind: reference.kind,
+        handle: Handle(reference.handle),
+        generation,
+        origin,
+        stamp: reference.born.into(),
+    };
+    inside.record.tell(&event);
+}
+
+fn holder_info(record: &mut dyn Record, reference: &ledger::Reference, me: &Me, now: u64) -> HolderInfo {
+    let (pid, comm, alive) = if reference.holder == record.me() {
+        (me.pid, me.comm.clone(), true)
+    } else {
+        let alive = record.is_alive(reference.holder);
+        record.holder(reference.holder).map_or((0, String::new(), alive), |who| (who.pid, who.comm, alive))
+    };
+    let role = match reference.origin {
+        ledger::Origin::Owned => Role::Owner,
+        ledger::Origin::Imported => Role::Importer,
+        ledger::Origin::Inherited => Role::Heir,
+    };
+    let state = if alive { HolderState::Holds } else { HolderState::Gone };
+    let age = Some(Duration::from_nanos(now.saturating_sub(reference.stamp.time_ns)));
+    HolderInfo { pid, comm, role, state, age }
+}
+
+fn trace(record: &dyn Record, mark: ledger::Mark) -> Trace {
+    if mark.holder == record.me() {
+        mark.stamp.site.into()
+    } else {
+        Trace::Frames(record.frames(mark.holder, mark.stamp.site))
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
 
-use super::file::{Inside, Journal};
+use super::file::{Inside, Record};
 use super::table::{Shard, Table};
-use super::{Contexts, DeviceFile, Me, Thing, Tracker};
+use super::{Contexts, DeviceFile, FileIndex, Me, Thing, Tracker};
 use crate::check::Policy;
 
 /// Every lock of a tracker.
@@ -25,6 +25,14 @@ pub struct Inheritance {
     contexts: Contexts,
     files: Vec<(Arc<DeviceFile>, Inside)>,
     serial: u64,
+}
+
+impl Inheritance {
+    /// A descriptor and the device's name for each device file that is open.
+    pub fn descriptors(&self) -> Vec<(FileIndex, i32, Arc<str>)> {
+        let open = self.contexts.iter().filter(|(_, context)| context.is_open());
+        open.map(|(_, context)| (context.file, context.cmd_fd, context.device.clone())).collect()
+    }
 }
 
 impl Tracker {
@@ -47,19 +55,19 @@ impl Tracker {
         Some(ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) })
     }
 
-    /// A child's tracker: what the parent knew, marked as inherited. `journal` joins a device file's log as a holder of
-    /// the child's own.
+    /// A child's tracker: what the parent knew, marked as inherited. `join` gives a device file's shared
+    /// record as a holder of the child's own.
     pub fn inherit(
         policy: Policy,
         me: Me,
         from: Inheritance,
-        journal: impl Fn(&DeviceFile) -> Option<Box<dyn Journal>>,
+        join: impl Fn(&DeviceFile) -> Option<Box<dyn Record>>,
     ) -> Tracker {
         let mut tracker = Tracker::new(policy, me);
         tracker.table = Table::of(from.shards);
         *tracker.contexts.get_mut() = from.contexts;
         *tracker.files.get_mut() =
-            from.files.into_iter().map(|(file, inside)| Arc::new(file.inherited(inside, journal(&file)))).collect();
+            from.files.into_iter().map(|(file, inside)| Arc::new(file.inherited(inside, join(&file)))).collect();
         *tracker.serial.get_mut() = from.serial;
         tracker.mark_inherited();
         tracker.tell_inherited();
@@ -72,7 +80,7 @@ impl Tracker {
             for (_, thing) in shard.iter() {
                 if let Thing::Reference(reference) = thing
                     && reference.is_live()
-                    && let Some(file) = self.file(reference.file).filter(|file| file.journal().is_some())
+                    && let Some(file) = self.file(reference.file).filter(|file| file.is_shared())
                 {
                     file.imported(reference);
                 }

@@ -186,7 +186,8 @@ impl Tracker {
 
 /// Errors stand on having seen everything that could have happened to the device file.
 fn orphaned(file: &DeviceFile, world: &dyn World) -> Fault {
-    let severity = if world.history_is_whole(file) { Severity::Error } else { Severity::Note };
+    let certain = world.history_is_whole(file) && world.is_held_by_silent(file) == Some(false);
+    let severity = if certain { Severity::Error } else { Severity::Note };
     Fault::forwarded(Rule::ObjectOrphaned, severity)
 }
 
@@ -237,9 +238,8 @@ fn at_exit(
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
     let generation = reference.generation?;
-    let (fate, others) = file.fate_and_others(reference.kind, reference.handle, generation, reference.serial);
-    match fate {
-        Fate::Alive if !others => Some(orphaned(file, world)),
+    match file.fate(reference.kind, reference.handle, generation) {
+        Fate::Alive if !file.has_others(generation, reference.serial) => Some(orphaned(file, world)),
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

@@ -22,7 +22,7 @@ pub use child::{Child, ChildKind, Named};
 pub use children::{ChildEndToken, ChildToken};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, OpenedContext};
-pub use file::{Current, Death, DeviceFile, HolderFacts, Journal, Newcomer};
+pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
 pub use fork::{ForkLocks, Inheritance};
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
@@ -49,6 +49,9 @@ pub trait World: Sync {
 
     /// A process that is not in the device file's record holds it: None if that cannot be known.
     fn is_held_by_strangers(&self, file: &DeviceFile) -> Option<bool>;
+
+    /// A process that would tell, but has not yet, holds it (a forked child, say): None if that cannot be known.
+    fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool>;
 
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     fn history_is_whole(&self, file: &DeviceFile) -> bool {

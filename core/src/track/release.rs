@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{ChildKind, End, Failure, FileIndex, Mark, Reference, State, Subject, Thing, Tracker, Verdict, World};
+use super::{
+    ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+};
 use crate::check::{self, Fault, ReleaseView, errno};
 use crate::ledger::{Generation, How, Kind};
 use crate::rules::{Rule, Severity};
@@ -92,7 +94,7 @@ impl Tracker {
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(reference);
+        let view = self.release_view(reference, end);
         let others = view.others;
         let faults = check::release(&view, end);
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
@@ -119,11 +121,14 @@ impl Tracker {
         Look::Done(verdict)
     }
 
-    fn release_view<'a>(&self, reference: &'a Reference) -> ReleaseView<'a> {
+    fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
         let file = self.file(reference.file);
         let (fate, others) = match (&file, reference.generation) {
             (Some(file), Some(generation)) => {
-                file.fate_and_others(reference.kind, reference.handle, generation, reference.serial)
+                // Who else there is matters to a destroy, and to giving up what one owns.
+                let asks = end == End::Destroy || reference.origin == Origin::Owned;
+                let fate = file.fate(reference.kind, reference.handle, generation);
+                (fate, asks && file.has_others(generation, reference.serial))
             }
             _ => (check::Fate::Unknown, false),
         };
@@ -184,7 +189,7 @@ impl Tracker {
         };
         file.released(token.serial, how, mark);
         if let Some(generation) = token.generation {
-            file.disowned(generation);
+            file.ended(generation);
         }
         match ended {
             Some(reference) if token.end == End::Destroy && token.others => {

@@ -1,9 +1,10 @@
-//! Peers: processes that do what a test tells them.
+//! Peers: processes that do what a test tells them. A peer is the test program itself, started to run one ignored test.
+
+mod peer;
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::net::{
@@ -22,7 +23,12 @@ impl Peer {
     pub fn start() -> Peer {
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
         let (socket, theirs) = pair.expect("a socket pair");
-        let process = Command::new(program()).stdin(Stdio::from(theirs)).spawn().expect("the example 'peer' was built");
+        let process = Command::new(std::env::current_exe().expect("a path"))
+            .args(["--ignored", "--exact", "common::peer::run", "--nocapture"])
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it can be started");
         Peer { process, socket }
     }
 
@@ -75,10 +81,4 @@ pub fn send(socket: BorrowedFd<'_>, command: &str, fd: Option<BorrowedFd<'_>>) {
         assert!(rights.push(SendAncillaryMessage::ScmRights(&fds)));
     }
     sendmsg(socket, &[IoSlice::new(command.as_bytes())], &mut rights, SendFlags::NOSIGNAL).expect("the peer lives");
-}
-
-/// Cargo builds examples beside the tests.
-fn program() -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    test.ancestors().nth(2).expect("target/debug").join("examples/peer")
 }

@@ -1,0 +1,273 @@
+//! A log on disk: a row of files, each following a full one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+use verbsguard_core::ledger::log::{self, Foreign, Header, Memory, SLOT_WORDS};
+use verbsguard_core::ledger::record::{self, RECORD};
+use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
+use verbsguard_core::ledger::{Event, FileState, HolderId};
+
+use crate::folder::Folder;
+use crate::memory::{Mapping, Words};
+use crate::sys::{self, Owner, Range};
+
+/// Slots of a log that was just begun: 16 KiB with the header.
+const FIRST_CAPACITY: u32 = 255;
+
+/// Slots that a log grows to while it is rewritten, if what is kept does not need more: 256 KiB with the header.
+const USUAL_CAPACITY: u32 = 4095;
+
+/// How long a living writer may take over one record. It needs nanoseconds; more means that it is stopped.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often an append goes after a log that others fill at the same time.
+const TRIES: usize = 64;
+
+enum Backing {
+    Mapped(Mapping),
+    /// The file's name: opened for each use, so that no descriptor stays open.
+    File(String),
+}
+
+/// One file of the row.
+pub struct Epoch {
+    number: u64,
+    header: Header,
+    backing: Backing,
+}
+
+/// A log, as one process uses it.
+pub struct Journal {
+    folder: Folder,
+    /// "log", or "refs-" and the holder.
+    name: String,
+    file: u64,
+    owner: HolderId,
+    now: RwLock<Option<Arc<Epoch>>>,
+}
+
+impl Journal {
+    /// The log of objects of a device file (owner 0), or a holder's segment. Nothing is opened yet.
+    pub fn new(folder: &Folder, file: u64, owner: HolderId) -> Self {
+        let name = if owner == HolderId(0) { "log".to_owned() } else { format!("refs-{}", owner.0) };
+        Journal { folder: folder.clone(), name, file, owner, now: RwLock::new(None) }
+    }
+
+    /// Appends an event; answers its sequence number.
+    pub fn append(&self, writer: HolderId, event: &Event) -> io::Result<u64> {
+        let record = record::encode(event);
+        let mut epoch = self.newest_or_first()?;
+        for _ in 0..TRIES {
+            match epoch.append(&self.folder, writer, &record)? {
+                Ok(index) => return Ok(epoch.header.seq(index)),
+                Err(log::Full) => epoch = self.follow(&epoch)?,
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Notes for everybody that an event is missing.
+    pub fn note_lost(&self) {
+        if let Some(epoch) = self.now.read().clone() {
+            let _ = epoch.with(&self.folder, true, |memory| log::note_lost(memory));
+        }
+    }
+
+    fn newest_or_first(&self) -> io::Result<Arc<Epoch>> {
+        if let Some(epoch) = self.now.read().clone() {
+            return Ok(epoch);
+        }
+        let header = Header { holder: self.owner, file: self.file, base: 0, snapshot: 0, capacity: FIRST_CAPACITY };
+        let epoch = match self.newest(0)? {
+            Some(epoch) => epoch,
+            None => self.begin(1, header, &[], false)?,
+        };
+        Ok(self.set(epoch))
+    }
+
+    /// The newest epoch, if it is newer than one already known.
+    pub fn newest(&self, than: u64) -> io::Result<Option<Epoch>> {
+        // It may be superseded and removed between the look and the opening; each time that happens others got on.
+        for _ in 0..TRIES {
+            let Some(number) = self.numbers().into_iter().max().filter(|number| *number > than) else {
+                return Ok(None);
+            };
+            match self.open(number) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => return other.map(Some),
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    fn numbers(&self) -> Vec<u64> {
+        let number = |name: String| name.strip_prefix(&self.name)?.strip_prefix('.')?.parse().ok();
+        self.folder.names().into_iter().filter_map(number).collect()
+    }
+
+    fn file_name(&self, number: u64) -> String {
+        format!("{}.{number}", self.name)
+    }
+
+    fn open(&self, number: u64) -> io::Result<Epoch> {
+        let name = self.file_name(number);
+        let file = self.folder.file(&name, true)?;
+        let (header, backing) = self.back(file, name)?;
+        Ok(Epoch { number, header, backing })
+    }
+
+    fn back(&self, file: File, name: String) -> io::Result<(Header, Backing)> {
+        let words = Words::new(file)?;
+        let header = Header::read(&words).map_err(foreign)?;
+        if header.file != self.file || header.holder != self.owner {
+            return Err(foreign(Foreign::NoLog));
+        }
+        if self.folder.is_shared() {
+            return Ok((header, Backing::File(name)));
+        }
+        let bytes = (u64::from(header.capacity) + 1) * 8 * SLOT_WORDS as u64;
+        // Also where we did not make it: a sparse page would be a trap.
+        sys::allocate(words.file().as_fd(), bytes)?;
+        Ok((header, Backing::Mapped(Mapping::new(words.file(), bytes)?)))
+    }
+
+    /// Begins an epoch, or opens it where another process was faster.
+    fn begin(&self, number: u64, header: Header, events: &[Event], lost: bool) -> io::Result<Epoch> {
+        let (draft, file) = self.folder.draft()?;
+        let name = self.file_name(number);
+        let made = fill(&file, &header, events, lost).and_then(|()| self.folder.publish(&draft, &name));
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.open(number),
+            Err(error) => {
+                self.folder.remove(&draft);
+                Err(error)
+            }
+            Ok(()) => {
+                let (header, backing) = self.back(file, name)?;
+                Ok(Epoch { number, header, backing })
+            }
+        }
+    }
+
+    /// Goes on from a full epoch to a newer one, which is made if nobody has.
+    fn follow(&self, full: &Epoch) -> io::Result<Arc<Epoch>> {
+        if let Some(epoch) = self.now.read().clone().filter(|epoch| epoch.number > full.number) {
+            return Ok(epoch);
+        }
+        if let Some(epoch) = self.newest(full.number)? {
+            return Ok(self.set(epoch));
+        }
+        let next = self.rewrite(full)?;
+        let newest = next.number;
+        self.numbers().into_iter().filter(|number| *number < newest).for_each(|number| {
+            self.folder.remove(&self.file_name(number));
+        });
+        Ok(self.set(next))
+    }
+
+    fn rewrite(&self, full: &Epoch) -> io::Result<Epoch> {
+        let mut state = FileState::new();
+        full.fold_all(&self.folder, &mut state)?;
+        let events = snapshot::snapshot(&full.header, &state);
+        let capacity = snapshot::next_capacity(events.len(), full.header.capacity, USUAL_CAPACITY);
+        let header = Header {
+            base: full.header.end(),
+            snapshot: u32::try_from(events.len()).unwrap_or(u32::MAX),
+            capacity: capacity.ok_or(io::ErrorKind::StorageFull)?,
+            ..full.header
+        };
+        self.begin(full.number + 1, header, &events, state.is_lost())
+    }
+
+    fn set(&self, epoch: Epoch) -> Arc<Epoch> {
+        let epoch = Arc::new(epoch);
+        let mut now = self.now.write();
+        match &*now {
+            Some(newer) if newer.number >= epoch.number => newer.clone(),
+            _ => {
+                *now = Some(epoch.clone());
+                epoch
+            }
+        }
+    }
+}
+
+fn foreign(why: Foreign) -> io::Error {
+    let message = match why {
+        Foreign::NoLog => "a ledger file is damaged".to_owned(),
+        Foreign::Version(version) => format!("a ledger file is of version {version}, which this version cannot read"),
+    };
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+fn fill(mut file: &File, header: &Header, events: &[Event], lost: bool) -> io::Result<()> {
+    let slots = events.iter().map(|event| log::ready_slot(header.holder, &record::encode(event)));
+    let words = std::iter::once(header.to_slot(lost)).chain(slots).flatten();
+    let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    sys::allocate(file.as_fd(), (u64::from(header.capacity) + 1) * 8 * SLOT_WORDS as u64)?;
+    file.write_all(&bytes)
+}
+
+impl Epoch {
+    /// Its number: each one is by one higher than the one before.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Uses its words; `write` where something is to be changed.
+    pub fn with<R>(&self, folder: &Folder, write: bool, use_it: impl FnOnce(&dyn Memory) -> R) -> io::Result<R> {
+        match &self.backing {
+            Backing::Mapped(mapping) => Ok(use_it(mapping)),
+            Backing::File(name) => {
+                let words = Words::new(folder.file(name, write)?)?;
+                if write {
+                    lock(words.file())?;
+                }
+                Ok(use_it(&words))
+            }
+        }
+    }
+
+    fn append(&self, folder: &Folder, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Result<u32, log::Full>> {
+        self.with(folder, true, |memory| log::append(memory, &self.header, writer, record))
+    }
+
+    /// Folds a full epoch to its end; writers that do not finish are given up.
+    fn fold_all(&self, folder: &Folder, state: &mut FileState) -> io::Result<()> {
+        let mut cursor = Cursor::default();
+        let mut deadline = Instant::now() + PATIENCE;
+        while let Stop::Busy(writer) = self.with(folder, false, |memory| cursor.fold(memory, &self.header, state))? {
+            if Instant::now() > deadline {
+                self.with(folder, true, |memory| log::make_void(memory, cursor.index, writer))?;
+                deadline = Instant::now() + PATIENCE;
+            }
+            std::thread::yield_now();
+        }
+        if self.with(folder, false, |memory| log::is_lost(memory))? {
+            state.set_lost();
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the lock of a shared file; it ends with the descriptor.
+fn lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE * 10;
+    while !sys::try_lock(file.as_raw_fd(), Owner::Description, Range { start: 0, len: 1 })? {
+        if Instant::now() > deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}

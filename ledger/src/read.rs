@@ -1,0 +1,103 @@
+//! Reading ledgers without being part of them: for `verbsguard ps` and `report`, and for dead ones.
+
+use std::io::Read;
+use std::path::Path;
+
+use verbsguard_core::ledger::log::{self, Header, SLOT_WORDS};
+use verbsguard_core::ledger::snapshot::{Cursor, Stop};
+use verbsguard_core::ledger::{FileId, FileState, HolderId, ProcessFile};
+
+use crate::folder::Folder;
+use crate::holder;
+
+/// No log file is longer; a longer one is hostile.
+const MOST_BYTES: u64 = (log::MOST_SLOTS as u64 + 1) * 8 * SLOT_WORDS as u64;
+
+/// How often a log that is superseded while it is being opened is looked for anew.
+const TRIES: usize = 16;
+
+/// A holder, as it told of itself.
+#[derive(Clone, Debug)]
+pub struct FoundHolder {
+    /// Its number.
+    pub id: HolderId,
+    /// Whether it lives.
+    pub alive: bool,
+    /// What it told.
+    pub file: ProcessFile,
+}
+
+/// A device file's ledger.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which device file.
+    pub id: FileId,
+    /// What happened in it.
+    pub state: FileState,
+    /// Its holders, by number; also dead ones that are remembered.
+    pub holders: Vec<FoundHolder>,
+}
+
+impl Found {
+    /// A holder.
+    pub fn holder(&self, id: HolderId) -> Option<&FoundHolder> {
+        self.holders.iter().find(|holder| holder.id == id)
+    }
+}
+
+/// Reads all ledgers in a directory, or the one whose own folder it is. Changes nothing, and trusts nothing: what is
+/// damaged is passed over.
+pub fn open_all(path: &Path) -> impl Iterator<Item = Found> {
+    let own = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+    let directory = Folder::to_read(path);
+    let mut names = if own.is_some() { Vec::new() } else { directory.names() };
+    names.sort_unstable();
+    let inside = names.into_iter().filter_map(move |name| Some((name.parse().ok()?, directory.existing(&name)?)));
+    let alone = own.map(|id| (id, Folder::to_read(path)));
+    alone.into_iter().chain(inside).map(|(id, folder)| read(id, &folder))
+}
+
+fn read(id: FileId, folder: &Folder) -> Found {
+    let mut state = FileState::new();
+    fold(folder, "log", HolderId(0), &id, &mut state);
+    let mut numbers: Vec<HolderId> = folder.names().iter().filter_map(|name| holder::holder_of(name)).collect();
+    numbers.sort_unstable();
+    let joined: Vec<HolderId> = state.joined().map(|(holder, _)| holder).collect();
+    for holder in joined {
+        fold(folder, &format!("refs-{}", holder.0), holder, &id, &mut state);
+    }
+    let found = |id| FoundHolder { id, alive: holder::is_alive(folder, id), file: holder::read(folder, id) };
+    Found { id, state, holders: numbers.into_iter().map(found).collect() }
+}
+
+/// Folds a row's newest file.
+fn fold(folder: &Folder, row: &str, holder: HolderId, id: &FileId, state: &mut FileState) {
+    for _ in 0..TRIES {
+        let number = |name: String| name.strip_prefix(row)?.strip_prefix('.')?.parse::<u64>().ok();
+        let Some(newest) = folder.names().into_iter().filter_map(number).max() else { return };
+        let Ok(words) = words(folder, &format!("{row}.{newest}")) else { continue };
+        match Header::read(words.as_slice()) {
+            Ok(header) if header.holder == holder && header.file == id.number => fold_words(&words, &header, state),
+            _ => state.set_lost(),
+        }
+        return;
+    }
+    state.set_lost();
+}
+
+fn fold_words(words: &[u64], header: &Header, state: &mut FileState) {
+    let mut cursor = Cursor::default();
+    // Whatever is being written at this moment, or never was finished, is not part of the picture.
+    while let Stop::Busy(_) = cursor.fold(words, header, state) {
+        cursor.index += 1;
+    }
+    if log::is_lost(words) {
+        state.set_lost();
+    }
+}
+
+fn words(folder: &Folder, name: &str) -> std::io::Result<Vec<u64>> {
+    let mut bytes = Vec::new();
+    folder.file(name, false)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
+}

@@ -1,0 +1,101 @@
+//! A device file's record in the ledger: what the tracker folds, shared with every guarded process that has the file.
+
+use std::collections::HashMap;
+use std::ffi::c_int;
+
+use verbsguard_core::ledger::{Event, FileId, FileState, HolderId, Stamp};
+use verbsguard_core::site::{Frame, Site};
+use verbsguard_core::track::{HolderFacts, Record};
+use verbsguard_ledger::{Degraded, Folder, Ledger, View};
+
+/// One device file's ledger, joined by this process.
+pub struct Shared {
+    /// None once this process has left.
+    ledger: Option<Ledger>,
+    view: View,
+    me: HolderId,
+    known: HashMap<HolderId, HolderFacts>,
+}
+
+impl Shared {
+    /// Joins the ledger of the device file that `cmd_fd` is of. `guarded`: it was opened just now, by this process.
+    pub fn join(folder: &Folder, id: &FileId, device: &str, cmd_fd: c_int, guarded: bool) -> Result<Shared, Degraded> {
+        let process = verbsguard_ledger::this_process(device, cmd_fd, id);
+        let stamp = Stamp { time_ns: crate::world::now(), site: Site::NONE };
+        let ledger = Ledger::join(folder, id, &process, guarded, stamp)?;
+        let view = ledger.view();
+        let me = ledger.me();
+        Ok(Shared { ledger: Some(ledger), view, me, known: HashMap::new() })
+    }
+}
+
+impl Record for Shared {
+    fn me(&self) -> HolderId {
+        self.me
+    }
+
+    fn state(&self) -> &FileState {
+        self.view.state()
+    }
+
+    fn set_lost(&mut self) {
+        self.view.set_lost();
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let Some(ledger) = &self.ledger else { return };
+        if let Some(site) = event.stamp().map(|stamp| stamp.site).filter(|site| *site != Site::NONE) {
+            ledger.tell_stack(site, || crate::stacks::bare(site));
+        }
+        // Joining has told that the device file was opened.
+        if !matches!(event, Event::Opened { .. }) {
+            ledger.append(event);
+        }
+        self.view.tell_own(event);
+    }
+
+    fn refresh(&mut self) {
+        self.view.refresh();
+    }
+
+    fn refresh_all(&mut self) {
+        self.view.refresh_all();
+    }
+
+    fn is_alive(&mut self, holder: HolderId) -> bool {
+        self.view.is_alive(holder)
+    }
+
+    fn holder(&mut self, holder: HolderId) -> Option<HolderFacts> {
+        if holder == self.me {
+            return None;
+        }
+        if let Some(known) = self.known.get(&holder) {
+            return Some(known.clone());
+        }
+        let process = self.view.process(holder).process?;
+        let facts = HolderFacts { pid: process.pid, comm: process.comm };
+        self.known.insert(holder, facts.clone());
+        Some(facts)
+    }
+
+    fn frames(&self, holder: HolderId, site: Site) -> Vec<Frame> {
+        crate::stacks::spell(self.view.process(holder).stack(site))
+    }
+
+    fn is_shared(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    fn others(&mut self) -> Vec<HolderId> {
+        let mut others = self.view.others();
+        others.retain(|holder| self.view.is_alive(*holder));
+        others
+    }
+
+    fn leave(&mut self) {
+        if let Some(ledger) = self.ledger.take() {
+            ledger.leave(Stamp { time_ns: crate::world::now(), site: Site::NONE });
+        }
+    }
+}

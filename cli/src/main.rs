@@ -1,6 +1,9 @@
 //! The command `verbsguard`.
 
+mod doctor;
 mod explain;
+mod installed;
+mod look;
 
 use std::io;
 use std::process::ExitCode;
@@ -17,17 +20,21 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Doctor(doctor::Doctor),
     Explain(explain::Explain),
 }
 
 fn main() -> ExitCode {
-    let Command::Explain(explain) = Cli::parse().command;
-    match explain.run() {
+    let result = match Cli::parse().command {
+        Command::Doctor(doctor) => doctor.run(),
+        Command::Explain(explain) => explain.run().map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| {
         // Whoever closes the pipe has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("verbsguard: cannot write: {error}");
-            ExitCode::from(2)
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return ExitCode::SUCCESS;
         }
-        _ => ExitCode::SUCCESS,
-    }
+        eprintln!("verbsguard: cannot write: {error}");
+        ExitCode::from(2)
+    })
 }

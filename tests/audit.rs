@@ -62,8 +62,8 @@ struct Program {
     name: String,
     source: PathBuf,
     expectation: Expectation,
-    /// `links: mlx5`: is linked with libmlx5.
-    links: bool,
+    /// `links: NAME…`: is linked with these libraries.
+    links: Vec<String>,
     /// `unaudited: passes`: needs no auditor.
     unaudited: bool,
 }
@@ -79,7 +79,8 @@ fn programs() -> Outcome<Vec<Program>> {
         }
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let expectation = Expectation::parse(&text).map_err(|error| format!("{name}: {error}"))?;
-        let links = text.contains("\n * links: mlx5\n");
+        let links = text.lines().find_map(|line| line.strip_prefix(" * links: ")).unwrap_or_default();
+        let links = links.split_whitespace().map(|name| format!("-l{name}")).collect();
         let unaudited = text.contains("\n * unaudited: passes\n");
         programs.push(Program { name, source, expectation, links, unaudited });
     }
@@ -136,7 +137,7 @@ impl Bench {
 
     fn compile(&self, program: &Program) -> Outcome {
         let mut cc = self.cc(&program.source, &program.name);
-        cc.args(if program.links { &["-lmlx5"][..] } else { &[] });
+        cc.args(&program.links);
         output_of(&mut cc).map(drop)
     }
 

@@ -119,8 +119,8 @@ fn judge(examination: &Examination) -> Answer {
         Some(program) if program.obstacle.is_some() => Answer::Not,
         Some(program) if has(Interception::None) || !program.hidden_copies.is_empty() => Answer::Not,
         Some(program) if !program.missing.is_empty() => Answer::Unknown,
-        // A program that opens libraries, and calls no verbs in sight, may call some out of sight.
-        Some(program) if !used && !program.opens.is_empty() => Answer::Unknown,
+        // What calls no verbs in sight, but opens libraries or starts programs, may call some out of sight.
+        Some(program) if !used && !(program.opens.is_empty() && program.scripts.is_empty()) => Answer::Unknown,
         Some(_) => Answer::All,
     }
 }

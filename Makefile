@@ -1,5 +1,8 @@
 # Thin: meson and cargo do the work. Every target brings what it needs (scripts/setup says how).
 
+# Where rustup puts cargo, for shells that do not look there.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
 all:
 	@scripts/build
 

@@ -105,17 +105,24 @@ pub fn run_wrapped<R: Answer, T: Copy>(
     let (answer, rest) = match decision {
         Ok(Some((guard, Decision::Refuse(errno)))) => (R::failed(errno), Some((guard, None))),
         Ok(Some((guard, Decision::Forward(token)))) => (forward(), Some((guard, token))),
-        Ok(None) | Err(_) => (forward(), None),
+        Ok(None) => (forward(), None),
+        Err(_) => {
+            guard::give_up();
+            (forward(), None)
+        }
     };
     let answer_errno = errno();
     if let Some((guard, token)) = rest {
-        let _ = catch_unwind(AssertUnwindSafe(|| {
+        let told = catch_unwind(AssertUnwindSafe(|| {
             if function.resolved() == Some(false) {
                 guard.provider_lacks(function);
             } else if let Some(token) = token {
                 after(guard, token, &answer);
             }
         }));
+        if told.is_err() {
+            guard::give_up();
+        }
     }
     frame.leave();
     set_errno(answer_errno);

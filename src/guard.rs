@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use verbsguard_core::check::Policy;
 use verbsguard_core::options::{Mode, Options};
 use verbsguard_core::report::{Reporter, Suppressions, Tally};
-use verbsguard_core::track::{ContextOrigin, DeviceFile, ForkLocks, Inheritance, Me, Tracker};
+use verbsguard_core::track::{ContextOrigin, DeviceFile, ForkLocks, Inheritance, Me, Tracker, patience};
 
 use crate::depth::Frame;
 use crate::log::Log;
@@ -47,11 +48,33 @@ pub fn get() -> Option<&'static Guard> {
     if process::is_new_child() {
         become_child();
     }
-    match existing() {
-        None if DISABLED.load(Ordering::Relaxed) => None,
-        None => make(),
-        found => found,
+    if DISABLED.load(Ordering::Relaxed) {
+        return None;
     }
+    existing().or_else(make)
+}
+
+/// Something of ours failed: what is known may be wrong from here on, so nothing is said any more, and calls are only
+/// forwarded.
+pub fn give_up() {
+    if !DISABLED.swap(true, Ordering::Relaxed)
+        && let Some(guard) = existing()
+    {
+        let why = LAST_PANIC.try_lock().and_then(|why| why.clone()).unwrap_or_default();
+        guard.log.say(&format!("internal error, the guard only forwards from here on: {why}"));
+    }
+}
+
+/// What a panic of ours said, for `give_up`.
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Our own copy of the standard library has a panic hook of its own: it must not write to the program's stderr.
+fn keep_panics_quiet() {
+    std::panic::set_hook(Box::new(|panic| {
+        if let Some(mut last) = LAST_PANIC.try_lock() {
+            *last = Some(panic.to_string().replace('\n', " "));
+        }
+    }));
 }
 
 /// The guard, if this process has made one.
@@ -67,10 +90,11 @@ fn install(guard: Guard) -> &'static Guard {
 }
 
 fn make() -> Option<&'static Guard> {
-    let _making = MAKING.lock();
+    let _making = patience::lock(&MAKING);
     if let Some(guard) = existing() {
         return Some(guard);
     }
+    keep_panics_quiet();
     let sources = crate::settings::sources();
     let (options, complaints) = Options::parse(&sources.iter().map(String::as_str).collect::<Vec<_>>());
     let me = me();
@@ -126,14 +150,17 @@ struct Forking {
 /// The locks of a fork under way, for the thread that forks.
 static FORKING: AtomicPtr<Forking> = AtomicPtr::new(std::ptr::null_mut());
 
+/// A fork does not wait longer for calls of other threads; the child then begins with empty tables.
+const FORK_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Takes every lock, so that the child finds whole tables. Not where this thread is inside a call of ours already (a
 /// handler that forks): it may hold one of them.
 pub fn lock_for_fork() {
     if Frame::new().is_nested() {
         return;
     }
-    let making = MAKING.lock();
-    let guard = existing().map(|guard| (guard, guard.tracker.lock_for_fork(), guard.tally.lock()));
+    let Some(making) = MAKING.try_lock_for(FORK_PATIENCE) else { return };
+    let guard = existing().map(|guard| (guard, guard.tracker.lock_for_fork(), patience::lock(&guard.tally)));
     let forking = Forking { _making: making, guard };
     FORKING.store(Box::into_raw(Box::new(forking)), Ordering::Relaxed);
 }
@@ -212,7 +239,7 @@ impl Guard {
 
     /// Whether this function has not been told to be missing before.
     pub fn first_lack(&self, function: &'static str) -> bool {
-        let mut lacks = self.lacks.lock();
+        let mut lacks = patience::lock(&self.lacks);
         let first = !lacks.contains(&function);
         if first {
             lacks.push(function);
@@ -222,7 +249,7 @@ impl Guard {
 
     /// Counts a failed registration; how many failed so now.
     pub fn count_failure(&self, error: c_int) -> u64 {
-        let mut failures = self.failures.lock();
+        let mut failures = patience::lock(&self.failures);
         let count = failures.entry(error).or_default();
         *count += 1;
         *count
@@ -243,7 +270,8 @@ impl Guard {
     /// The end of the process. The status it is to exit with instead of `status`, if it is another.
     pub fn at_exit(&self, status: c_int) -> Option<c_int> {
         // exit() called by a handler in the middle of a call of ours: a lock may be held for good.
-        if Frame::new().is_nested() || process::is_new_child() || self.ended.swap(true, Ordering::Relaxed) {
+        let given_up = DISABLED.load(Ordering::Relaxed);
+        if given_up || Frame::new().is_nested() || process::is_new_child() || self.ended.swap(true, Ordering::Relaxed) {
             return None;
         }
         let frame = Frame::new();
@@ -251,7 +279,7 @@ impl Guard {
         self.report_end();
         frame.leave();
         let exitcode = c_int::from(self.options.exitcode);
-        (status == 0 && exitcode != 0 && self.tally.lock().has_errors()).then_some(exitcode)
+        (status == 0 && exitcode != 0 && patience::lock(&self.tally).has_errors()).then_some(exitcode)
     }
 
     /// Whether the mode ends the process at an error.

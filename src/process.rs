@@ -69,11 +69,11 @@ pub fn is_new_child() -> bool {
 }
 
 extern "C" fn before_fork() {
-    guard::lock_for_fork();
+    let _ = catch_unwind(guard::lock_for_fork);
 }
 
 extern "C" fn after_fork_in_parent() {
-    guard::unlock_after_fork();
+    let _ = catch_unwind(guard::unlock_after_fork);
 }
 
 /// Nothing is unlocked here: threads that waited for these locks are not in the child, and waking them could hang on

@@ -10,7 +10,7 @@ use verbsguard_core::finding::{Action, Finding, Stamp};
 use verbsguard_core::options::Leaks;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::site::Site;
-use verbsguard_core::track::{Lost, Mark, Moment, Subject};
+use verbsguard_core::track::{Lost, Mark, Moment, Subject, patience};
 
 use crate::abi::control::VerbsguardStats;
 use crate::guard::Guard;
@@ -78,7 +78,7 @@ impl Guard {
         if !self.reporter.prepare(&mut finding, &stacks::Resolver) {
             return;
         }
-        let admitted = self.tally.lock().admit(&mut finding, self.options.limit);
+        let admitted = patience::lock(&self.tally).admit(&mut finding, self.options.limit);
         crate::abi::control::on_finding(&finding);
         if admitted && self.reporter.prints(finding.severity) {
             finding.resolve(&stacks::Resolver);
@@ -108,7 +108,7 @@ impl Guard {
     pub fn report_end(&self) {
         let lost = self.tracker.lost_at_exit(self.options.leaks, &self.world);
         self.tell_lost(None, &lost);
-        let summary = self.tally.lock().summary(self.stamp(), self.live_by_type(), calls_by_function());
+        let summary = patience::lock(&self.tally).summary(self.stamp(), self.live_by_type(), calls_by_function());
         if self.options.verbose {
             self.tell_libraries();
         }
@@ -120,7 +120,7 @@ impl Guard {
     /// For `verbsguard_get_stats`.
     pub fn stats(&self) -> VerbsguardStats {
         let totals = self.tracker.totals();
-        let counted = self.tally.lock().summary(Stamp::default(), BTreeMap::new(), BTreeMap::new());
+        let counted = patience::lock(&self.tally).summary(Stamp::default(), BTreeMap::new(), BTreeMap::new());
         VerbsguardStats {
             errors: counted.count(Severity::Error),
             warnings: counted.count(Severity::Warning),

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use libtest_mimic::{Arguments, Trial};
 use verbsguard_tests::expect::End;
@@ -84,10 +85,12 @@ impl Installed {
         Ok(flags.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Compiles a program of tests-c/link as a user would; `guard` is where it looks for the guard.
+    /// Compiles a program of tests-c/link as a user would, in a folder of its own; `guard` is where it looks for the
+    /// guard.
     fn compile(&self, name: &str, guard: &Path) -> Outcome<PathBuf> {
-        let folder = self.folder.join(format!("{name}-{}", guard.file_name().unwrap_or_default().to_string_lossy()));
-        let _ = fs::create_dir(&folder);
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let folder = self.folder.join(format!("{name}-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let out = folder.join(name);
         let source = project().join("tests-c/link").join(name).with_extension("c");
         let mut cc = Command::new("cc");
@@ -103,7 +106,7 @@ impl Installed {
     fn run(&self, program: &Path) -> Outcome<Vec<String>> {
         let folder = program.parent().unwrap_or(Path::new("."));
         let log = folder.join("log");
-        let options = format!("format=json:log={}", log.display());
+        let options = format!("format=json:exitcode=0:log={}", log.display());
         let done = run::run(program, folder, &["--no-guard"], &[("VERBSGUARD_OPTIONS".into(), options)])?;
         // A program that prints nothing did not run.
         if done.end != End::Status(0) || done.stdout.is_empty() {

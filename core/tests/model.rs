@@ -102,12 +102,15 @@ struct Struct {
     children: u32,
 }
 
+/// A memory region: its address, its handle, and address and birth of the PD struct it was made with.
+type Mr = (usize, u32, Option<(usize, u32)>);
+
 /// The model of rules.md.
 #[derive(Default)]
 struct Model {
     kernel: Kernel,
     structs: BTreeMap<usize, Struct>,
-    mrs: Vec<(usize, u32, Option<(usize, u32)>)>,
+    mrs: Vec<Mr>,
     free: Vec<usize>,
     next: usize,
     births: u32,
@@ -318,7 +321,7 @@ impl Run {
     fn import_blob(&mut self, at: usize) {
         let forged = (u32::try_from(at % 12).unwrap(), 1_000_000);
         let blobs = &self.model.blobs;
-        let (handle, id) = if at % 4 == 0 || blobs.is_empty() { forged } else { blobs[at % blobs.len()] };
+        let (handle, id) = if at.is_multiple_of(4) || blobs.is_empty() { forged } else { blobs[at % blobs.len()] };
         let expected = self.model.judge_blob(handle, id);
         let of = expected.is_none().then_some(id);
         let judged = self.born(Kind::Umem, handle, id, Origin::Imported, of);

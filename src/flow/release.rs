@@ -55,7 +55,7 @@ impl Guard {
         match ending {
             Ending::Reference(token) => {
                 let faults = self.tracker.finish_release(token, error, self.mark(), &self.world);
-                self.tell(function, None, &faults);
+                self.tell(function, Some(token.argument()), &faults);
             }
             Ending::ParentDomain(token) if error == 0 => self.tracker.finish_child_end(token),
             Ending::ParentDomain(_) => {}

@@ -1,27 +1,41 @@
 /* rdma-core's own functions, by dlsym from the library itself: a preloaded guard does not see these calls. */
 #include <dlfcn.h>
 
-static void *verbs_function(const char *name)
+static void *own_function(const char *library, const char *name)
 {
-	void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
-	void *function = library ? dlsym(library, name) : NULL;
+	void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+	void *function = handle ? dlsym(handle, name) : NULL;
 
 	MUST(function);
 	return function;
 }
 
-static struct ibv_pd *unguarded_alloc_pd(struct ibv_context *context)
+__attribute__((unused)) static struct ibv_pd *unguarded_alloc_pd(struct ibv_context *context)
 {
 	struct ibv_pd *(*alloc)(struct ibv_context *);
 
-	*(void **)&alloc = verbs_function("ibv_alloc_pd");
+	*(void **)&alloc = own_function("libibverbs.so.1", "ibv_alloc_pd");
 	return alloc(context);
 }
 
-static int unguarded_dealloc_pd(struct ibv_pd *pd)
+__attribute__((unused)) static int unguarded_dealloc_pd(struct ibv_pd *pd)
 {
 	int (*dealloc)(struct ibv_pd *);
 
-	*(void **)&dealloc = verbs_function("ibv_dealloc_pd");
+	*(void **)&dealloc = own_function("libibverbs.so.1", "ibv_dealloc_pd");
 	return dealloc(pd);
 }
+
+#ifdef NEEDS_UMEM_EXPORT
+__attribute__((unused)) static void unguarded_destroy_umem(struct ibv_context *context, struct blob blob)
+{
+	struct mlx5dv_devx_umem *(*import)(struct ibv_context *, void *);
+	int (*dereg)(struct mlx5dv_devx_umem *);
+	struct mlx5dv_devx_umem *umem;
+
+	*(void **)&import = own_function("libmlx5.so.1", "mlx5dv_devx_umem_import");
+	*(void **)&dereg = own_function("libmlx5.so.1", "mlx5dv_devx_umem_dereg");
+	umem = import(context, &blob);
+	MUST(umem && dereg(umem) == 0);
+}
+#endif

@@ -17,18 +17,19 @@
 		result_;                                                       \
 	})
 
-static struct ibv_context *open_device(void)
+__attribute__((unused)) static struct ibv_context *open_device(void)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_device **list = CHECK(ibv_get_device_list(NULL));
 	struct ibv_context *context = CHECK(mlx5dv_open_device(CHECK(list[0]), &attr));
 
 	ibv_free_device_list(list);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	return context;
 }
 
 /* What a second process does with the descriptor that it was sent. */
-static struct ibv_context *open_shared(struct ibv_context *context)
+__attribute__((unused)) static struct ibv_context *open_shared(struct ibv_context *context)
 {
 	return CHECK(ibv_import_device(dup(context->cmd_fd)));
 }

@@ -25,7 +25,6 @@ int main(void)
 
 	if (start_worker(context, pd->handle) != 0)
 		printf("worker did not start, cleaning up\n");
-	fflush(stdout);
 	teardown();
 	ibv_dealloc_pd(pd);
 	ibv_close_device(context);

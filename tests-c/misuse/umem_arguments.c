@@ -11,10 +11,12 @@
 int main(void)
 {
 	struct ibv_context *context = open_device();
+	char *page = lone_page(PROT_READ | PROT_WRITE);
 
+	MUST(munmap(page + PAGE, PAGE) == 0);
 	MUST(!PTR(mlx5dv_devx_umem_reg(context, buffer, 0, IBV_ACCESS_LOCAL_WRITE)));
 	MUST(!PTR(mlx5dv_devx_umem_reg(context, (char *)-PAGE, 2 * PAGE, IBV_ACCESS_LOCAL_WRITE)));
-	MUST(!PTR(mlx5dv_devx_umem_reg(context, lone_page(PROT_READ | PROT_WRITE), 2 * PAGE, IBV_ACCESS_LOCAL_WRITE)));
+	MUST(!PTR(mlx5dv_devx_umem_reg(context, page, 2 * PAGE, IBV_ACCESS_LOCAL_WRITE)));
 	MUST(!PTR(mlx5dv_devx_umem_reg(context, buffer, PAGE, IBV_ACCESS_REMOTE_WRITE)));
 	INT(ibv_close_device(context));
 	return 0;

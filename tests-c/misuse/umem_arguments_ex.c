@@ -1,9 +1,9 @@
 /*
  * The same for what only mlx5dv_devx_umem_reg_ex takes.
  *
- * expect: warning umem-comp-mask in mlx5dv_devx_umem_reg_ex (umem_in) forwarded
- * expect: warning umem-pgsz-bitmap in mlx5dv_devx_umem_reg_ex (umem_in) forwarded
- * expect: warning umem-dmabuf-fd in mlx5dv_devx_umem_reg_ex (umem_in) forwarded
+ * expect: warning umem-comp-mask in mlx5dv_devx_umem_reg_ex (comp_mask) forwarded
+ * expect: warning umem-pgsz-bitmap in mlx5dv_devx_umem_reg_ex (pgsz_bitmap) forwarded
+ * expect: warning umem-dmabuf-fd in mlx5dv_devx_umem_reg_ex (dmabuf_fd) forwarded
  */
 #include "../common/trace.h"
 

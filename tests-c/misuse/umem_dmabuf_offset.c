@@ -1,7 +1,7 @@
 /*
  * An address is given where a dmabuf's offset belongs.
  *
- * expect: warning umem-dmabuf-offset in mlx5dv_devx_umem_reg_ex (umem_in) forwarded
+ * expect: warning umem-dmabuf-offset in mlx5dv_devx_umem_reg_ex (addr) forwarded
  */
 #include "../common/trace.h"
 

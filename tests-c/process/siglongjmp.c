@@ -1,14 +1,16 @@
 /*
- * A signal handler jumps out of a verbs call: later calls of the thread are checked as before.
+ * A call faults inside the real library, and the program's handler jumps out of it: later calls of the thread are checked as before.
  *
- * expect: error pd-released-twice in ibv_dealloc_pd (pd) refused
- * parity: no, the second call reads and frees the struct again
+ * needs: 63
+ * options: mode=observe
+ * expect: error bad-pointer in mlx5dv_devx_umem_export (data) forwarded
+ * expect: warning umem-destroyed-elsewhere in mlx5dv_devx_umem_dereg (umem) forwarded
  */
+#define NEEDS_UMEM_EXPORT
 #include "../common/trace.h"
 
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/time.h>
 
 static sigjmp_buf out;
 
@@ -20,21 +22,19 @@ static void jump(int signal)
 int main(void)
 {
 	struct ibv_context *context = open_device();
-	struct itimerval soon = { .it_value = { .tv_usec = 500 } };
-	struct ibv_pd *pd;
+	struct mlx5dv_devx_umem *umem = reg_umem(context);
+	struct mlx5dv_devx_umem *imported = import_umem(context, export_umem(umem));
+	char *nothing = lone_page(PROT_NONE);
 
-	signal(SIGALRM, jump);
-	for (volatile int i = 0; i < 20; i++) {
-		if (sigsetjmp(out, 1))
-			continue;
-		setitimer(ITIMER_REAL, &soon, NULL);
-		/* A call that takes no lock of the C library's: only our own frames are jumped over. */
-		for (;;)
-			ibv_import_pd(context, 100000);
+	signal(SIGSEGV, jump);
+	if (sigsetjmp(out, 1) == 0) {
+		mlx5dv_devx_umem_export(umem, nothing);
+		MUST(!"the export succeeded");
 	}
-	pd = alloc_pd(context);
-	INT(ibv_dealloc_pd(pd));
-	INT(ibv_dealloc_pd(pd));
+	signal(SIGSEGV, SIG_DFL);
+	MUST(INT(mlx5dv_devx_umem_dereg(umem)) == 0);
+	MUST(INT(mlx5dv_devx_umem_dereg(imported)) == ENOENT);
+	VOID(mlx5dv_devx_umem_unimport(imported));
 	INT(ibv_close_device(context));
 	return 0;
 }

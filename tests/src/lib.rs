@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The project's folder.
 pub fn project() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
 /// What `make` built, or what to do where it is not there.

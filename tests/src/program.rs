@@ -17,7 +17,7 @@ pub struct Program {
 }
 
 /// The folders whose programs the runner runs.
-const FOLDERS: &[&str] = &["misuse", "legal", "process"];
+const FOLDERS: &[&str] = &["misuse", "legal", "options", "process"];
 
 /// Every program, by name.
 pub fn all() -> Outcome<Vec<Program>> {
@@ -40,6 +40,9 @@ fn read(folder: &str, source: &Path) -> Outcome<Program> {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let at = |error: String| format!("tests-c/{folder}/{stem}.c: {error}");
     let text = std::fs::read_to_string(source).map_err(|error| at(error.to_string()))?;
-    let expectation = Expectation::parse(&text).map_err(at)?;
+    let mut expectation = Expectation::parse(&text).map_err(at)?;
+    if let Some(options) = &mut expectation.options {
+        *options = options.replace("@DIR@", &source.parent().unwrap_or(source).to_string_lossy());
+    }
     Ok(Program { name: format!("{folder}::{stem}"), source: source.into(), expectation })
 }

@@ -50,7 +50,9 @@ impl RdmaCore {
             .arg(self.include())
             .arg("-o")
             .arg(out)
-            .arg(&program.source);
+            .arg(program.source.strip_prefix(project()).unwrap_or(&program.source))
+            // So that debug information names sources as the project does.
+            .current_dir(project());
         self.link(&mut cc);
         output_of(&mut cc).map(drop)
     }

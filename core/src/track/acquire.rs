@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::patience::read;
 use super::{
     ContextId, Current, DeviceFile, FileIndex, Mark, Newcomer, Origin, Reference, State, Subject, Thing, Tracker,
     Verdict, World,
@@ -39,7 +40,7 @@ pub struct Newborn {
 impl Tracker {
     /// Before a call that makes something in the context at `address`. `None` in the outcome: an unknown context.
     pub fn begin_birth(&self, address: usize) -> Verdict<BirthToken> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         let Some(context) = contexts.get(address) else { return Verdict::forward(None) };
         let faults = check::context(context);
         let subject = || Subject::Context(address, Box::new(context.clone()));
@@ -92,6 +93,7 @@ impl Tracker {
             children: 0,
             parent_domains: 0,
             fatal_children: 0,
+            busy_told: false,
             size: new.size,
             born: mark,
             ended: Mark::default(),

@@ -1,5 +1,6 @@
 //! What hangs on PDs: counted on the reference it was made with.
 
+use super::patience::read;
 use super::{Child, ChildKind, ContextId, Mark, Named, Reference, State, Subject, Thing, Tracker, Verdict, World};
 use crate::check::{self, Fate, Fault, errno};
 use crate::ledger::Kind;
@@ -70,7 +71,7 @@ impl Tracker {
     }
 
     fn use_of_unknown(&self, address: usize) -> Verdict<ChildToken> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         let Some(context) = contexts.get(address).filter(|context| context.is_open()) else {
             return Verdict::forward(None);
         };
@@ -107,13 +108,29 @@ impl Tracker {
     pub fn begin_child_end(&self, address: usize) -> Verdict<ChildEndToken> {
         let shard = self.table.at(address);
         match shard.get(address) {
-            Some(Thing::Child(child)) => Verdict::forward(Some(ChildEndToken { address, serial: child.serial })),
+            Some(Thing::Child(child)) => {
+                let child = child.clone();
+                drop(shard);
+                self.begin_end_of(address, child)
+            }
             Some(Thing::Reference(reference)) if reference.is_live() => {
                 let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
                 self.verdict(faults, || Subject::Reference(address, Box::new(reference.clone())), || None)
             }
             _ => Verdict::forward(None),
         }
+    }
+
+    /// One made through a parent domain, or a QP, reads its PD's struct while it goes.
+    fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
+        let pd = child.pd.and_then(|pd| {
+            let shard = self.table.at(pd.address);
+            shard.reference(pd.address).filter(|now| now.serial == pd.serial).cloned()
+        });
+        let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
+        let faults = check::child_destroy(child.through_parent_domain, pd.as_ref(), told);
+        let token = ChildEndToken { address, serial: child.serial };
+        self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || Some(token))
     }
 
     /// Before `ibv_dealloc_pd` of the parent domain at `address`, if one stands there.

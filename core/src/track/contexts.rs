@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::patience::{read, write};
 use super::{
     Context, ContextId, ContextOrigin, ContextState, DeviceFile, FileIndex, Lost, Mark, Subject, Thing, Tracker,
     Verdict, World,
@@ -47,7 +48,7 @@ impl Tracker {
         is_it: impl Fn(&DeviceFile) -> bool,
         make: impl FnOnce(FileIndex) -> DeviceFile,
     ) -> Arc<DeviceFile> {
-        let mut files = self.files.write();
+        let mut files = write(&self.files);
         // One that this process has left may have become another's, unseen: it is met anew.
         if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
             return file.clone();
@@ -74,28 +75,28 @@ impl Tracker {
             born: mark,
             closed: Mark::default(),
         };
-        self.contexts.write().insert(opened.address, context);
+        write(&self.contexts).insert(opened.address, context);
     }
 
     /// Whether a context is open at `address`.
     pub fn is_open_context(&self, address: usize) -> bool {
-        self.contexts.read().get(address).is_some_and(Context::is_open)
+        read(&self.contexts).get(address).is_some_and(Context::is_open)
     }
 
     /// The context at `address`, open or remembered as closed.
     pub fn context(&self, address: usize) -> Option<Context> {
-        self.contexts.read().get(address).cloned()
+        read(&self.contexts).get(address).cloned()
     }
 
     /// The context of this id.
     pub fn context_by_id(&self, id: ContextId) -> Option<(usize, Context)> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         contexts.iter().find(|(_, context)| context.id == id).map(|(address, context)| (address, context.clone()))
     }
 
     /// The descriptors of the device files that are open here.
     pub fn open_descriptors(&self) -> Vec<(i32, FileIndex)> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         contexts.iter().filter(|(_, found)| found.is_open()).map(|(_, found)| (found.cmd_fd, found.file)).collect()
     }
 
@@ -105,12 +106,12 @@ impl Tracker {
 
     /// Forgets the closed context at `address`, where another stands now.
     pub fn forget_closed_context(&self, address: usize) {
-        self.contexts.write().forget_closed(address);
+        write(&self.contexts).forget_closed(address);
     }
 
     /// After `ibv_import_device(cmd_fd)` succeeded: the number must not be that of another live context.
     pub fn imported_fd(&self, cmd_fd: i32, address: usize) -> Vec<(Fault, Subject)> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         let other = contexts.iter().find(|(at, other)| *at != address && other.is_open() && other.cmd_fd == cmd_fd);
         let Some((at, other)) = other else { return Vec::new() };
         let fault = Fault::forwarded(Rule::FdImportedWithoutDup, Severity::Warning);
@@ -120,7 +121,7 @@ impl Tracker {
     /// Before `ibv_close_device` of the context at `address`.
     pub fn begin_close(&self, address: usize, world: &dyn World) -> Verdict<CloseToken> {
         let held_elsewhere = self.asks_who_holds(address, world);
-        let mut contexts = self.contexts.write();
+        let mut contexts = write(&self.contexts);
         let Some(context) = contexts.get_mut(address) else { return Verdict::forward(None) };
         let snapshot = context.clone();
         let faults = check::context_close(&snapshot);
@@ -137,12 +138,12 @@ impl Tracker {
     /// After the close answered: what was lost with the context.
     pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Vec<Lost> {
         if !done {
-            if let Some(context) = self.contexts.write().get_mut(token.address).filter(|now| now.id == token.id) {
+            if let Some(context) = write(&self.contexts).get_mut(token.address).filter(|now| now.id == token.id) {
                 context.state = ContextState::Live;
             }
             return Vec::new();
         }
-        self.contexts.write().close(token.address, token.id, mark);
+        write(&self.contexts).close(token.address, token.id, mark);
         self.drop_children_of(token.id);
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use parking_lot::{ArcMutexGuard, Mutex, MutexGuard, RawMutex};
 
+use super::patience::lock;
 use super::{ContextId, End, FileIndex, Mark, Me, Origin, Reference};
 use crate::check::{Fate, errno};
 use crate::finding::{HolderInfo, HolderState, Role};
@@ -133,6 +134,8 @@ pub(super) struct Inside {
     /// Objects that this process made or referred to, and orphans that it has told.
     touched: HashSet<Generation>,
     told: HashSet<Generation>,
+    /// Objects that are gone by a call that nobody told of.
+    vanished: HashSet<Generation>,
     /// The context that holds the owning reference, for objects made here.
     owners: HashMap<Generation, ContextId>,
 }
@@ -145,7 +148,13 @@ impl Default for Inside {
 
 impl Inside {
     fn new(record: Box<dyn Record>) -> Self {
-        Inside { record, touched: HashSet::new(), told: HashSet::new(), owners: HashMap::new() }
+        Inside {
+            record,
+            touched: HashSet::new(),
+            told: HashSet::new(),
+            vanished: HashSet::new(),
+            owners: HashMap::new(),
+        }
     }
 
     /// Whether a reference to an object is known that is not this process's own with this serial. One of a holder that
@@ -168,7 +177,7 @@ impl Inside {
         objects.retain(|object| {
             let maker = object.born.holder;
             let is_ours = maker == me || self.touched.contains(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.has_others(object.generation, None)
+            is_ours && !self.vanished.contains(&object.generation) && !self.has_others(object.generation, None)
         });
         objects.sort_by_key(|object| object.generation);
         objects
@@ -260,21 +269,21 @@ impl DeviceFile {
 
     /// Locks the record, up to date about objects.
     fn look(&self) -> MutexGuard<'_, Inside> {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         inside.record.refresh();
         inside
     }
 
     /// Locks the record, up to date about references too.
     fn look_at_all(&self) -> MutexGuard<'_, Inside> {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         inside.record.refresh_all();
         inside
     }
 
     /// Records what `event` makes of this process's own number.
     fn tell(&self, event: impl FnOnce(HolderId) -> Event) {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         let event = event(inside.record.me());
         inside.record.tell(&event);
     }
@@ -286,7 +295,7 @@ impl DeviceFile {
 
     /// An object was made here, and `reference` is what the program has of it.
     pub fn made(&self, new: Newcomer, mut reference: Reference) -> Reference {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         let generation = born(&mut inside, &new, true);
         reference.generation = Some(generation);
         inside.owners.insert(generation, reference.context);
@@ -296,12 +305,12 @@ impl DeviceFile {
 
     /// An import met an object that nobody has told of.
     pub fn met(&self, new: Newcomer) -> Generation {
-        born(&mut self.inside.lock(), &new, false)
+        born(&mut lock(&self.inside), &new, false)
     }
 
     /// `reference`, to an object that is known, was born here.
     pub fn imported(&self, reference: &Reference) {
-        acquired(&mut self.inside.lock(), reference);
+        acquired(&mut lock(&self.inside), reference);
     }
 
     /// A reference ended here.
@@ -335,7 +344,7 @@ impl DeviceFile {
 
     /// Children of a PD were made here, or ended. Only others want to know: here they are counted already.
     pub fn children(&self, pd: u32, generation: Generation, child: ChildKind, delta: i32) {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         if inside.record.is_shared() {
             let holder = inside.record.me();
             inside.record.tell(&Event::Children { holder, pd: Handle(pd), generation, child, delta });
@@ -344,18 +353,18 @@ impl DeviceFile {
 
     /// A reference vanished without our seeing how: from here on "nobody" and "never" cannot be claimed.
     pub fn lost_sight(&self, reference: &Reference) {
-        self.inside.lock().record.set_lost();
+        lock(&self.inside).record.set_lost();
         self.released(reference.serial, How::Abandoned, reference.born);
     }
 
     /// This process has no context on it any more.
     pub fn leave(&self) {
-        self.inside.lock().record.leave();
+        lock(&self.inside).record.leave();
     }
 
     /// Whether others may tell of it.
     pub fn is_shared(&self) -> bool {
-        self.inside.lock().record.is_shared()
+        lock(&self.inside).record.is_shared()
     }
 
     /// Another living process that tells has it.
@@ -395,7 +404,21 @@ impl DeviceFile {
 
     /// What became of an object.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
-        fate(self.look().record.state(), kind, handle, generation)
+        let inside = self.look();
+        if inside.vanished.contains(&generation) {
+            return Fate::Unknown;
+        }
+        fate(inside.record.state(), kind, handle, generation)
+    }
+
+    /// The kernel says that an object is gone, and nobody has told of it: from here on nothing is whole.
+    pub fn vanished(&self, generation: Generation) {
+        let mut inside = self.look();
+        let unseen = inside.record.state().object_by_generation(generation).is_some_and(|object| object.may_live());
+        if unseen {
+            inside.record.set_lost();
+            inside.vanished.insert(generation);
+        }
     }
 
     /// Whether live references to an object are known besides the one of this process with this serial.
@@ -433,17 +456,17 @@ impl DeviceFile {
 
     /// The stack of a mark, of whichever process.
     pub fn trace(&self, mark: ledger::Mark) -> Trace {
-        trace(&*self.inside.lock().record, mark)
+        trace(&*lock(&self.inside).record, mark)
     }
 
     /// The context of this process that holds the owning reference.
     pub fn owner(&self, generation: Generation) -> Option<ContextId> {
-        self.inside.lock().owners.get(&generation).copied()
+        lock(&self.inside).owners.get(&generation).copied()
     }
 
     /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
     pub fn ended(&self, generation: Generation) {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         inside.owners.remove(&generation);
         let object = inside.record.state().object_by_generation(generation);
         if object.is_none_or(|object| !object.may_live()) {
@@ -475,7 +498,7 @@ impl DeviceFile {
 
     /// Live objects to which no reference is left and that were not reported yet.
     pub fn take_orphans(&self) -> Vec<ledger::Object> {
-        let mut inside = self.inside.lock();
+        let mut inside = lock(&self.inside);
         let mut orphans = inside.orphans();
         orphans.retain(|object| inside.told.insert(object.generation));
         orphans
@@ -483,7 +506,7 @@ impl DeviceFile {
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        self.inside.lock().orphans().len() as u64
+        lock(&self.inside).orphans().len() as u64
     }
 }
 

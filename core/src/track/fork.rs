@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
 
 use super::file::{Inside, Record};
+use super::patience::write;
 use super::table::{Shard, Table};
 use super::{Contexts, DeviceFile, FileIndex, Me, Thing, Tracker};
 use crate::check::Policy;
@@ -39,8 +40,8 @@ impl Tracker {
     /// Waits for every lock. Released when the answer is dropped, in the parent.
     pub fn lock_for_fork(&self) -> ForkLocks<'_> {
         let shards = self.table.lock_all();
-        let contexts = self.contexts.write();
-        let files = self.files.write();
+        let contexts = write(&self.contexts);
+        let files = write(&self.files);
         let inside = files.iter().map(|file| file.lock_inside()).collect();
         ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) }
     }
@@ -89,7 +90,7 @@ impl Tracker {
     }
 
     fn mark_inherited(&self) {
-        for context in self.contexts.write().iter_mut() {
+        for context in write(&self.contexts).iter_mut() {
             context.inherited = true;
         }
         for mut shard in self.table.shards() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::patience::read;
 use super::{Child, ChildKind, Context, Death, Reference, Thing, Tracker};
 use crate::finding::HolderInfo;
 use crate::ledger::Kind;
@@ -45,7 +46,7 @@ impl Live {
 impl Tracker {
     /// Counts what is alive.
     pub fn totals(&self) -> Totals {
-        let contexts = self.contexts.read().iter().filter(|(_, context)| context.is_open()).count() as u64;
+        let contexts = read(&self.contexts).iter().filter(|(_, context)| context.is_open()).count() as u64;
         let mut totals = Totals { contexts, ..Totals::default() };
         for shard in self.table.shards() {
             for (_, thing) in shard.iter() {
@@ -64,7 +65,7 @@ impl Tracker {
     /// All that is alive, contexts first, then in the order of birth.
     pub fn live(&self) -> Vec<Live> {
         let mut contexts: Vec<_> = {
-            let contexts = self.contexts.read();
+            let contexts = read(&self.contexts);
             contexts.iter().filter(|(_, context)| context.is_open()).map(|(at, found)| (at, found.clone())).collect()
         };
         contexts.sort_by_key(|(_, context)| context.id);

@@ -263,6 +263,7 @@ fn remains(file: FileIndex, object: &ledger::Object) -> Reference {
         children: 0,
         parent_domains: 0,
         fatal_children: 0,
+        busy_told: false,
         size: 0,
         born: Mark { site: object.born.stamp.site, time: object.born.stamp.time_ns },
         ended: Mark::default(),

@@ -13,6 +13,7 @@ mod file;
 mod fork;
 mod inventory;
 mod leaks;
+pub mod patience;
 mod reference;
 mod release;
 mod table;
@@ -36,6 +37,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use crate::check::{Fault, Policy};
+use patience::read;
 
 /// What the tracker asks of the process it is in. Everything here may answer "unknown".
 pub trait World: Sync {
@@ -128,12 +130,12 @@ impl Tracker {
 
     /// The device file of this index.
     pub fn file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
-        self.files.read().get(index.0 as usize).cloned()
+        read(&self.files).get(index.0 as usize).cloned()
     }
 
     /// All device files met so far.
     pub fn files(&self) -> Vec<Arc<DeviceFile>> {
-        self.files.read().clone()
+        read(&self.files).clone()
     }
 
     /// Judges by `policy`: what counts, and whether to refuse.

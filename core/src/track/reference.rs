@@ -117,6 +117,8 @@ pub struct Reference {
     pub parent_domains: u32,
     /// How many of those read this PD's struct when they go: QPs, and what was made through a parent domain.
     pub fatal_children: u32,
+    /// Its unimport was reported as busy.
+    pub busy_told: bool,
     /// Bytes registered, 0 for a PD or where unknown.
     pub size: u64,
     /// Birth.

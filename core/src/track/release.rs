@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::patience::read;
 use super::{
     ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
 };
@@ -25,6 +26,13 @@ pub struct ReleaseToken {
     victim: Option<Generation>,
     end: End,
     others: bool,
+}
+
+impl ReleaseToken {
+    /// What the manual page calls the argument.
+    pub fn argument(&self) -> &'static str {
+        crate::describe::noun(self.kind)
+    }
 }
 
 /// What one look at the address gave.
@@ -115,6 +123,7 @@ impl Tracker {
             // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
             if let Some(reference) = shard.reference_mut(address, token.serial) {
                 reference.state = State::Dying(end);
+                reference.busy_told |= verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy);
             }
             self.announce(&token, mark);
         }
@@ -142,7 +151,7 @@ impl Tracker {
 
     /// The address of a live context, given where a PD or UMEM belongs.
     fn release_of_unknown(&self, address: usize) -> Verdict<ReleaseToken> {
-        let contexts = self.contexts.read();
+        let contexts = read(&self.contexts);
         let Some(context) = contexts.get(address).filter(|context| context.is_open()) else {
             return Verdict::forward(None);
         };
@@ -226,6 +235,10 @@ impl Tracker {
         let mut shard = self.table.at(token.address);
         let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };
         reference.state = State::Live;
+        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
+            // Nothing has this handle: the object went where we did not see it.
+            file.vanished(generation);
+        }
         if self.file(token.file).is_some_and(|file| file.note_errno(error) || file.is_gone()) {
             return Vec::new();
         }

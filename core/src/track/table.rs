@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 
+use super::patience::lock;
 use super::{Child, Reference};
 
 /// How many released addresses are remembered in all. Beyond, the oldest are forgotten, and a second release through
@@ -115,17 +116,17 @@ impl Table {
     pub fn at(&self, address: usize) -> MutexGuard<'_, Shard> {
         // Structs are at least 16 bytes apart; multiply so that the upper bits choose.
         let mixed = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.shards[(mixed >> 58) as usize].lock()
+        lock(&self.shards[(mixed >> 58) as usize])
     }
 
     /// The shards one after the other.
     pub fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
-        self.shards.iter().map(Mutex::lock)
+        self.shards.iter().map(lock)
     }
 
     /// All shards locked at once, for fork.
     pub fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
-        self.shards.iter().map(Mutex::lock).collect()
+        self.shards.iter().map(lock).collect()
     }
 
     /// The same without waiting.

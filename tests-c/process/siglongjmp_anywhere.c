@@ -1,0 +1,43 @@
+/*
+ * A signal handler jumps out of verbs calls, at any instruction: later calls of the thread are checked as before. The call is one that only copies, so no lock of another library's is jumped out of.
+ *
+ * needs: 63
+ * expect: error umem-released-twice in mlx5dv_devx_umem_dereg (umem) refused
+ * parity: no, the second call reads and frees the struct again
+ */
+#define NEEDS_UMEM_EXPORT
+#include "../common/trace.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/time.h>
+
+static sigjmp_buf out;
+
+static void jump(int signal)
+{
+	siglongjmp(out, signal);
+}
+
+int main(void)
+{
+	struct ibv_context *context = open_device();
+	struct mlx5dv_devx_umem *umem = reg_umem(context);
+	struct itimerval soon = { .it_value = { .tv_usec = 100 } };
+	struct blob blob = export_umem(umem);
+
+	alarm(20);
+	signal(SIGVTALRM, jump);
+	for (volatile int i = 0; i < 50; i++) {
+		if (sigsetjmp(out, 1))
+			continue;
+		setitimer(ITIMER_VIRTUAL, &soon, NULL);
+		for (;;)
+			mlx5dv_devx_umem_export(umem, &blob);
+	}
+	export_umem(umem);
+	INT(mlx5dv_devx_umem_dereg(umem));
+	INT(mlx5dv_devx_umem_dereg(umem));
+	INT(ibv_close_device(context));
+	return 0;
+}

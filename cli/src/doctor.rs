@@ -17,6 +17,7 @@ use serde::Serialize;
 use verbsguard_core::options::Options;
 
 use crate::look::Look;
+pub use examine::{AUDITOR, Audit, GUARD, audit};
 use examine::{Examination, bundled, examine};
 use system::{LedgerState, Support};
 use verdict::Interception;
@@ -76,7 +77,7 @@ impl Doctor {
         for complaint in complaints {
             eprintln!("verbsguard: {complaint}");
         }
-        let examination = match examine(self.command.first().map(OsString::as_os_str), &options) {
+        let examination = match examine(&self.command, &options) {
             Ok(examination) => examination,
             Err(error) => {
                 eprintln!("verbsguard: {error}");
@@ -112,6 +113,7 @@ impl Doctor {
 
 fn judge(examination: &Examination) -> Answer {
     let has = |wanted| examination.entry_points.iter().any(|verdict| verdict.interception() == wanted);
+    let hides = |program: &examine::Examined| !program.opens.is_empty() || !program.scripts.is_empty();
     let used = [Interception::Linked, Interception::Audit, Interception::LinkedAndAudit].into_iter().any(has);
     match &examination.program {
         None if examination.libraries.is_empty() => Answer::Unknown,
@@ -120,7 +122,7 @@ fn judge(examination: &Examination) -> Answer {
         Some(program) if has(Interception::None) || !program.hidden_copies.is_empty() => Answer::Not,
         Some(program) if !program.missing.is_empty() => Answer::Unknown,
         // What calls no verbs in sight, but opens libraries or starts programs, may call some out of sight.
-        Some(program) if !used && !(program.opens.is_empty() && program.scripts.is_empty()) => Answer::Unknown,
+        Some(program) if !used && hides(program) => Answer::Unknown,
         Some(_) => Answer::All,
     }
 }

@@ -1,9 +1,10 @@
 //! The command `verbsguard`.
 
+mod control;
 mod doctor;
 mod explain;
-mod installed;
 mod look;
+mod run;
 
 use std::io;
 use std::process::ExitCode;
@@ -20,21 +21,33 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Run),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
+    EmuControl(control::Control),
+    #[command(hide = true)]
+    EmuDaemon(run::daemon::Daemon),
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Doctor(doctor) => doctor.run(),
-        Command::Explain(explain) => explain.run().map(|()| ExitCode::SUCCESS),
-    };
-    result.unwrap_or_else(|error| {
+    match Cli::parse().command {
+        Command::Run(run) => complain(&run.run()),
+        Command::Doctor(doctor) => doctor.run().unwrap_or_else(|error| written(Err(error))),
+        Command::Explain(explain) => written(explain.run()),
+        Command::EmuControl(control) => control.run(),
+        Command::EmuDaemon(daemon) => written(daemon.run()),
+    }
+}
+
+fn complain(message: &str) -> ExitCode {
+    eprintln!("verbsguard: {message}");
+    ExitCode::from(2)
+}
+
+fn written(result: io::Result<()>) -> ExitCode {
+    match result {
         // Whoever closes the pipe has read enough.
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return ExitCode::SUCCESS;
-        }
-        eprintln!("verbsguard: cannot write: {error}");
-        ExitCode::from(2)
-    })
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&format!("cannot write: {error}")),
+        _ => ExitCode::SUCCESS,
+    }
 }

@@ -1,7 +1,7 @@
 //! From a command to all that is known about it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -9,9 +9,15 @@ use verbsguard_core::options::Options;
 
 use super::elf::Elf;
 use super::loader::{self, Answer};
-use super::program::{Kind, Program, resolve};
+use super::program::{Kind, Loader, PRIVATE, Program, resolve};
 use super::verdict::{EntryPoint, Facts, Verdict, verbs_library};
-use crate::installed;
+use crate::run::install;
+
+/// What is preloaded.
+pub const GUARD: &str = "libverbsguard.so.0";
+
+/// What answers look-ups by name.
+pub const AUDITOR: &str = "libverbsguard-audit.so";
 
 /// The first glibc with which an auditor costs nothing at a program's calls.
 const AUDITABLE: &str = "GLIBC_2.35";
@@ -69,18 +75,16 @@ pub struct Examination {
 }
 
 /// Looks at a command, or without one at this machine. An error is one line for people.
-pub fn examine(command: Option<&OsStr>, options: &Options) -> Result<Examination, String> {
-    let guard = installed::find("libverbsguard.so.0")?;
-    let auditor = installed::find("libverbsguard-audit.so")?;
-    let program = match command {
-        Some(command) => resolve(command)?,
-        None => resolve(std::env::current_exe().map_err(|error| error.to_string())?.as_os_str())?,
-    };
-    let mut facts = Facts { guard: guard.clone(), ..Facts::default() };
-    let (mut examined, answer) = look_at(program, &mut facts)?;
+pub fn examine(command: &[OsString], options: &Options) -> Result<Examination, String> {
+    let guard = install::library(GUARD)?;
+    let auditor = install::library(AUDITOR)?;
+    let own = || std::env::current_exe().map_err(|error| format!("cannot find my own file: {error}"));
+    let program = if command.is_empty() { resolve(&[own()?.into()])? } else { resolve(command)? };
+    let loader = program.loader.clone();
+    let (examined, mut facts, answer) = look_at(program, &guard)?;
     let mut libraries = libraries(&answer);
-    if let Some(loader) = examined.loader.as_deref().filter(|_| examined.obstacle.is_none()) {
-        find_others(&mut libraries, loader, &examined.path, options)?;
+    if let Some(loader) = loader.filter(|_| examined.obstacle.is_none()) {
+        find_others(&mut libraries, &loader, &examined.path, options)?;
     }
     for library in &libraries {
         if let Ok(elf) = Elf::read(&library.path) {
@@ -88,12 +92,33 @@ pub fn examine(command: Option<&OsStr>, options: &Options) -> Result<Examination
         }
     }
     let entry_points = entry_points(&guard)?.iter().map(|entry| facts.verdict(entry)).collect();
-    examined.hidden_copies = facts.hidden_copies().cloned().collect();
-    examined.opens_verbs = facts.openers().cloned().collect();
-    let callers = facts.objects.iter().filter(|(path, elf)| elf.opens && !is_system(path));
-    examined.opens = callers.map(|(path, _)| path.clone()).collect();
-    let program = command.map(|_| examined);
+    let program = (!command.is_empty()).then_some(examined);
     Ok(Examination { guard, auditor, program, libraries, entry_points })
+}
+
+/// Whether a command is to have the auditor.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Audit {
+    /// It looks verbs up by name, or may.
+    Wanted,
+    /// All that it calls is linked, or nothing helps.
+    Needless,
+    /// It looks verbs up by name, and the auditor cannot answer: why.
+    Impossible(String),
+}
+
+/// Whether a command is to have the auditor. What cannot be looked at is left as it is: running it will tell.
+pub fn audit(command: &[OsString]) -> Audit {
+    let looked = install::library(GUARD).and_then(|guard| look_at(resolve(command)?, &guard));
+    let Ok((examined, facts, _)) = looked else { return Audit::Needless };
+    let in_sight = facts.askers().next().is_some() || !examined.opens_verbs.is_empty();
+    let hidden = !examined.opens.is_empty() || !examined.scripts.is_empty();
+    match facts.no_audit {
+        _ if examined.obstacle.is_some() => Audit::Needless,
+        Some(why) if in_sight => Audit::Impossible(why),
+        None if in_sight || (hidden && facts.bindings.is_empty()) => Audit::Wanted,
+        _ => Audit::Needless,
+    }
 }
 
 /// libibverbs opens its providers, and the C library what its configuration names: nobody else's business.
@@ -110,17 +135,17 @@ fn entry_points(guard: &Path) -> Result<Vec<EntryPoint>, String> {
 }
 
 /// Reads a program and what it starts with.
-fn look_at(program: Program, facts: &mut Facts) -> Result<(Examined, Answer), String> {
-    let Program { path, scripts, kind, raised } = program;
+fn look_at(program: Program, guard: &Path) -> Result<(Examined, Facts, Answer), String> {
+    let Program { path, scripts, kind, raised, loader } = program;
     let mut examined = Examined { path, scripts, ..Examined::default() };
+    let mut facts = Facts { guard: guard.to_owned(), ..Facts::default() };
     let Kind::Native(elf) = kind else {
         examined.obstacle = Some("it is for another kind of machine than the guard".into());
-        return Ok((examined, Answer::default()));
+        return Ok((examined, facts, Answer::default()));
     };
-    examined.loader = elf.interpreter.clone();
     facts.objects.insert(examined.path.clone(), *elf);
-    let answer = match examined.loader.clone() {
-        Some(loader) => ask_loader(&loader, facts, &mut examined)?,
+    let answer = match loader {
+        Some(loader) => ask_loader(&loader, &mut facts, &mut examined)?,
         None => {
             examined.obstacle = Some("it is static: nothing can be put before what is linked into it".into());
             Answer::default()
@@ -131,13 +156,18 @@ fn look_at(program: Program, facts: &mut Facts) -> Result<(Examined, Answer), St
             Some(format!("it has raised rights ({raised}): its loader ignores LD_PRELOAD and LD_AUDIT"));
     }
     facts.obstacle.clone_from(&examined.obstacle);
-    Ok((examined, answer))
+    examined.hidden_copies = facts.hidden_copies().cloned().collect();
+    examined.opens_verbs = facts.openers().cloned().collect();
+    let opens = facts.objects.iter().filter(|(path, elf)| elf.opens && !is_system(path));
+    examined.opens = opens.map(|(path, _)| path.clone()).collect();
+    Ok((examined, facts, answer))
 }
 
-fn ask_loader(loader: &Path, facts: &mut Facts, examined: &mut Examined) -> Result<Answer, String> {
-    let rtld = Elf::read(loader).map_err(|_| format!("cannot read its loader {}", loader.display()))?;
-    if !rtld.nodes.contains("GLIBC_PRIVATE") {
-        examined.obstacle = Some(format!("its loader {} is not glibc's", loader.display()));
+fn ask_loader(loader: &Loader, facts: &mut Facts, examined: &mut Examined) -> Result<Answer, String> {
+    let rtld = Elf::read(&loader.path).map_err(|_| format!("cannot read its loader {}", loader.path.display()))?;
+    examined.loader = Some(loader.path.clone());
+    if !rtld.nodes.contains(PRIVATE) {
+        examined.obstacle = Some(format!("its loader {} is not glibc's", loader.path.display()));
         return Ok(Answer::default());
     }
     let answer = loader::ask(loader, &examined.path, &[&facts.guard])?;
@@ -189,7 +219,7 @@ fn libraries(answer: &Answer) -> Vec<Library> {
 }
 
 /// Those that it would find if it opened them, or that the options name.
-fn find_others(found: &mut Vec<Library>, loader: &Path, program: &Path, options: &Options) -> Result<(), String> {
+fn find_others(found: &mut Vec<Library>, loader: &Loader, program: &Path, options: &Options) -> Result<(), String> {
     let chosen = [&options.libibverbs, &options.libmlx5];
     for (soname, chosen) in SONAMES.into_iter().zip(chosen) {
         let path = chosen.as_deref().unwrap_or(Path::new(soname));

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
 
+use super::program::Loader;
+
 /// How the loader's complaints are known.
 const COMPLAINTS: [&str; 3] = ["ERROR: ld.so: ", "error while loading shared libraries", "' not found (required by"];
 
@@ -35,19 +37,24 @@ pub struct Answer {
 }
 
 /// Asks `loader` what it would do with `program` and these libraries preloaded. Nothing of the program runs.
-pub fn ask(loader: &Path, program: &Path, preload: &[&Path]) -> Result<Answer, String> {
+pub fn ask(loader: &Loader, program: &Path, preload: &[&Path]) -> Result<Answer, String> {
     let mut list = OsString::new();
     let inherited = std::env::var_os("LD_PRELOAD").map(PathBuf::from);
     for library in preload.iter().copied().chain(inherited.as_deref()) {
         list.push(if list.is_empty() { "" } else { ":" });
         list.push(library);
     }
-    let mut command = Command::new(loader);
-    command.arg(program).env("LD_PRELOAD", list).env_remove("LD_AUDIT").env_remove("LD_DEBUG_OUTPUT");
+    let mut command = Command::new(&loader.path);
+    command
+        .args(&loader.options)
+        .arg(program)
+        .env("LD_PRELOAD", list)
+        .env_remove("LD_AUDIT")
+        .env_remove("LD_DEBUG_OUTPUT");
     // With LD_WARN and LD_BIND_NOW it binds all references, not only lists the libraries.
     command.env("LD_TRACE_LOADED_OBJECTS", "1").env("LD_WARN", "1").env("LD_BIND_NOW", "1").env("LD_DEBUG", "bindings");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let failed = |error: std::io::Error| format!("cannot run {}: {error}", loader.display());
+    let failed = |error: std::io::Error| format!("cannot run {}: {error}", loader.path.display());
     let mut child = command.spawn().map_err(failed)?;
     let stderr = child.stderr.take();
     let reading = std::thread::spawn(move || stderr.map(read_debug).unwrap_or_default());

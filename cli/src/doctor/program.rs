@@ -1,16 +1,33 @@
 //! From a command to the ELF file that runs.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::unistd::{getgid, getuid};
+
 use super::elf::{Elf, Refused};
 
 /// The kernel follows no more `#!` lines.
 const MOST_SCRIPTS: usize = 5;
+
+/// A version node that only glibc's own parts have.
+pub const PRIVATE: &str = "GLIBC_PRIVATE";
+
+/// The options of glibc's loader that take the next word as their value.
+const WITH_VALUE: [&str; 7] = [
+    "--argv0",
+    "--audit",
+    "--glibc-hwcaps-mask",
+    "--glibc-hwcaps-prepend",
+    "--inhibit-rpath",
+    "--library-path",
+    "--preload",
+];
 
 /// The program that a command starts.
 #[derive(Debug)]
@@ -21,8 +38,19 @@ pub struct Program {
     pub scripts: Vec<PathBuf>,
     /// What is in it.
     pub kind: Kind,
+    /// What loads it; None where it is static, or foreign.
+    pub loader: Option<Loader>,
     /// Why the loader will not listen to the environment.
     pub raised: Option<&'static str>,
+}
+
+/// A dynamic loader, and what it is told before the program's name (`ld.so --library-path DIR ./app`).
+#[derive(Clone, Debug, Default)]
+pub struct Loader {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its options.
+    pub options: Vec<OsString>,
 }
 
 /// What a program file is.
@@ -35,7 +63,40 @@ pub enum Kind {
 }
 
 /// Finds the program behind a command. An error is one line for people.
-pub fn resolve(command: &OsStr) -> Result<Program, String> {
+pub fn resolve(command: &[OsString]) -> Result<Program, String> {
+    let (first, rest) = command.split_first().ok_or("no command")?;
+    let (path, scripts) = follow(first)?;
+    let kind = read(&path)?;
+    match &kind {
+        Kind::Native(elf) if elf.interpreter.is_none() && elf.nodes.contains(PRIVATE) => loaded_by(path, rest),
+        Kind::Native(elf) => {
+            let loader = elf.interpreter.clone().map(|path| Loader { path, options: Vec::new() });
+            Ok(Program { raised: raised(&path), path, scripts, kind, loader })
+        }
+        Kind::Foreign => Ok(Program { path, scripts, kind, loader: None, raised: None }),
+    }
+}
+
+/// A program that is given to a loader, and so has its caller's rights only.
+fn loaded_by(loader: PathBuf, rest: &[OsString]) -> Result<Program, String> {
+    let mut words = rest.iter();
+    let mut options = Vec::new();
+    while let Some(word) = words.next() {
+        if !word.as_bytes().starts_with(b"--") {
+            let path = std::path::absolute(word).map_err(|error| format!("{}: {error}", word.display()))?;
+            let loader = Some(Loader { path: loader, options });
+            return Ok(Program { kind: read(&path)?, path, scripts: Vec::new(), loader, raised: None });
+        }
+        options.push(word.clone());
+        if WITH_VALUE.iter().any(|option| word == option) {
+            options.extend(words.next().cloned());
+        }
+    }
+    Err(format!("{} is a loader: name the program that it is to load", loader.display()))
+}
+
+/// Through `#!` lines to what is no script.
+fn follow(command: &OsStr) -> Result<(PathBuf, Vec<PathBuf>), String> {
     let mut path = find(command)?;
     let mut scripts = Vec::new();
     while let Some(interpreter) = interpreter(&path)? {
@@ -45,13 +106,16 @@ pub fn resolve(command: &OsStr) -> Result<Program, String> {
         }
         path = find(&interpreter).map_err(|error| format!("{}: its #! line: {error}", scripts[0].display()))?;
     }
-    let kind = match Elf::read(&path) {
-        Ok(elf) => Kind::Native(Box::new(elf)),
-        Err(Refused::Foreign) => Kind::Foreign,
-        Err(Refused::NotElf) => return Err(format!("{} is neither a program nor a script", path.display())),
-        Err(Refused::Unreadable(why)) => return Err(format!("cannot read {}: {why}", path.display())),
-    };
-    Ok(Program { raised: raised(&path), path, scripts, kind })
+    Ok((path, scripts))
+}
+
+fn read(path: &Path) -> Result<Kind, String> {
+    match Elf::read(path) {
+        Ok(elf) => Ok(Kind::Native(Box::new(elf))),
+        Err(Refused::Foreign) => Ok(Kind::Foreign),
+        Err(Refused::NotElf) => Err(format!("{} is neither a program nor a script", path.display())),
+        Err(Refused::Unreadable(why)) => Err(format!("cannot read {}: {why}", path.display())),
+    }
 }
 
 /// As execvp(3) finds it.
@@ -96,22 +160,27 @@ fn interpreter(path: &Path) -> Result<Option<OsString>, String> {
 /// Whether the program will run with more rights than its caller has (AT_SECURE).
 fn raised(path: &Path) -> Option<&'static str> {
     let found = path.metadata().ok()?;
-    let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
-    let nosuid = rustix::fs::StatVfsMountFlags::NOSUID;
-    if rustix::fs::statvfs(path).is_ok_and(|system| system.f_flag.contains(nosuid)) {
+    let (uid, gid) = (getuid(), getgid());
+    if statvfs(path).is_ok_and(|system| system.flags().contains(FsFlags::ST_NOSUID)) {
         return None;
     }
     let has = |bits: u32| found.mode() & bits == bits;
-    let mut none = [0_u8; 0];
     if has(0o4000) && found.uid() != uid.as_raw() {
         Some("setuid")
     } else if has(0o2010) && found.gid() != gid.as_raw() {
         Some("setgid")
-    } else if !uid.is_root() && rustix::fs::getxattr(path, "security.capability", &mut none).is_ok() {
+    } else if !uid.is_root() && has_capabilities(path) {
         Some("file capabilities")
     } else {
         None
     }
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    let name = c"security.capability";
+    // SAFETY: two strings, and no room for the value: only its size is asked for.
+    unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) > 0 }
 }
 
 #[cfg(test)]
@@ -133,7 +202,7 @@ mod tests {
             ("env", "#!/usr/bin/env -S A=1 sh -e\n", "/sh"),
         ] {
             let path = script(name, line);
-            let program = resolve(path.as_os_str());
+            let program = resolve(&[path.clone().into()]);
             let _ = std::fs::remove_file(&path);
             let program = program.unwrap();
             assert!(program.path.to_string_lossy().ends_with(wanted), "{line} leads to {}", program.path.display());
@@ -145,17 +214,31 @@ mod tests {
     fn a_script_that_leads_to_itself_ends() {
         let path = std::env::temp_dir().join(format!("verbsguard-doctor-{}-loop", std::process::id()));
         let path = script("loop", &format!("#!{}\n", path.display()));
-        let error = resolve(path.as_os_str()).unwrap_err();
+        let error = resolve(&[path.clone().into()]).unwrap_err();
         let _ = std::fs::remove_file(&path);
         assert!(error.ends_with("never end at a program"), "{error}");
     }
 
     #[test]
     fn what_cannot_run_is_told() {
-        let said = |command: &str| resolve(OsStr::new(command)).unwrap_err();
+        let said = |command: &str| resolve(&[command.into()]).unwrap_err();
         assert_eq!(said("no-such-program-here"), "no-such-program-here: no such program in PATH");
         assert_eq!(said("/no/such"), "/no/such: No such file or directory (os error 2)");
         assert_eq!(said("/tmp"), "/tmp is a folder");
         assert_eq!(said("/etc/passwd"), "/etc/passwd is not executable");
+    }
+
+    #[test]
+    fn a_loader_leads_to_what_it_loads() {
+        let own = std::env::current_exe().unwrap();
+        let Kind::Native(elf) = resolve(&[own.clone().into()]).unwrap().kind else { panic!("no ELF file") };
+        let loader = elf.interpreter.unwrap();
+        let command = [loader.as_os_str(), OsStr::new("--library-path"), OsStr::new("/x"), own.as_os_str()];
+        let program = resolve(&command.map(OsString::from)).unwrap();
+        let found = program.loader.unwrap();
+        assert_eq!((program.path, found.path), (own, loader.clone()));
+        assert_eq!(found.options, ["--library-path", "/x"]);
+        let error = resolve(&[loader.into(), "--list".into()]).unwrap_err();
+        assert!(error.ends_with("name the program that it is to load"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
 use verbsguard_core::options::{Ledger, Options};
 use verbsguard_ledger::{Folder, auto, open_all};
@@ -49,7 +49,7 @@ pub fn ledger(options: &Options) -> LedgerState {
 fn used(path: &Path, given: Option<&Path>) -> (bool, String) {
     match Folder::open(given) {
         Err(degraded) => (false, degraded.to_string()),
-        Ok(_) if access(path, Access::WRITE_OK | Access::EXEC_OK).is_err() => (false, "not writable".into()),
+        Ok(_) if access(path, AccessFlags::W_OK | AccessFlags::X_OK).is_err() => (false, "not writable".into()),
         Ok(_) => {
             let files: Vec<_> = open_all(path).collect();
             let alive = files.iter().flat_map(|file| &file.holders).filter(|holder| holder.alive).count();
@@ -60,7 +60,7 @@ fn used(path: &Path, given: Option<&Path>) -> (bool, String) {
 
 fn to_be_made(path: &Path) -> (bool, String) {
     match path.parent() {
-        Some(parent) if access(parent, Access::WRITE_OK | Access::EXEC_OK).is_ok() => (true, "not there yet".into()),
+        Some(parent) if access(parent, AccessFlags::W_OK | AccessFlags::X_OK).is_ok() => (true, "not there yet".into()),
         Some(parent) => (false, format!("cannot be made: {} is not writable", parent.display())),
         None => (false, "cannot be made".into()),
     }
@@ -113,7 +113,7 @@ pub fn devices() -> Vec<String> {
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.starts_with("uverbs"))
-        .map(|name| match access(Path::new("/dev/infiniband").join(&name), Access::READ_OK | Access::WRITE_OK) {
+        .map(|name| match access(&Path::new("/dev/infiniband").join(&name), AccessFlags::R_OK | AccessFlags::W_OK) {
             Ok(()) => name,
             Err(error) => format!("{name} ({error})"),
         })
@@ -144,7 +144,7 @@ mod tests {
         std::fs::remove_dir(&path).unwrap();
         assert_eq!((good.usable, good.state.as_str()), (true, "device files: 0, live holders: 0"));
         assert!(!open_to_all.usable && open_to_all.state.contains("chmod o-w"), "{open_to_all:?}");
-        assert!(!state(Path::new("/proc/verbsguard")).usable || rustix::process::getuid().is_root());
+        assert!(!state(Path::new("/proc/verbsguard")).usable || nix::unistd::getuid().is_root());
     }
 
     #[test]

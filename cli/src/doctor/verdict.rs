@@ -184,6 +184,12 @@ impl Facts {
         self.objects.iter().filter(|(path, elf)| elf.is_verbs && self.is_callers(path)).map(|(path, _)| path)
     }
 
+    /// Whoever looks verbs functions up by name.
+    pub fn askers(&self) -> impl Iterator<Item = &PathBuf> {
+        let asks = |(path, elf): &(&PathBuf, &Elf)| elf.asks && !elf.names.is_empty() && self.is_callers(path);
+        self.objects.iter().filter(asks).map(|(path, _)| path)
+    }
+
     /// Whoever opens rdma-core for itself.
     pub fn openers(&self) -> impl Iterator<Item = &PathBuf> {
         let opens = |(path, elf): &(&PathBuf, &Elf)| elf.opens && elf.names_library && self.is_callers(path);

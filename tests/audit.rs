@@ -1,15 +1,18 @@
 //! The auditor: the programs of tests-c/audit, which reach verbs by dlopen and dlsym, on every rdma-core.
 
 use std::fs;
-use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use verbsguard_tests::expect::{End, Expectation};
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
-use verbsguard_tests::{Outcome, built, findings, output_of, project};
+use verbsguard_tests::{Outcome, built, output_of, project, run};
+
+/// What the programs open beside themselves.
+const BESIDE: [&str; 4] = ["libibverbs-1.so", "libmlx5-1.so", "plugin-lazy.so", "plugin-now.so"];
 
 /// A premise of a program does not hold (tests-c/common/trace.h).
 const BROKEN: i32 = 99;
@@ -88,13 +91,6 @@ fn programs() -> Outcome<Vec<Program>> {
     if programs.is_empty() { Err("no programs in tests-c/audit".into()) } else { Ok(programs) }
 }
 
-/// How a program ended, and what it printed.
-struct Done {
-    end: End,
-    stdout: String,
-    stderr: String,
-}
-
 /// An rdma-core, with a folder that holds what the programs open beside themselves.
 struct Bench {
     core: RdmaCore,
@@ -141,40 +137,41 @@ impl Bench {
         output_of(&mut cc).map(drop)
     }
 
-    fn run(&self, program: &str, audited: bool, input: &str, log: &Path) -> Outcome<Done> {
-        let mut command = Command::new(self.folder.join(program));
-        command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.env("LD_PRELOAD", built("libverbsguard.so.0")?);
-        command.env("VERBSGUARD_OPTIONS", format!("format=json:exitcode=23:log={}", log.display()));
-        if audited {
-            command.env("LD_AUDIT", built("libverbsguard-audit.so")?);
+    /// A fresh folder that holds what the programs open beside themselves.
+    fn scratch(&self, name: &str) -> Outcome<PathBuf> {
+        let folder = self.folder.join(format!("{name}.run"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        for beside in BESIDE {
+            let link = symlink(self.folder.join(beside), folder.join(beside));
+            link.map_err(|error| format!("{beside}: {error}"))?;
         }
-        let mut child = command.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
-        let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()));
-        let output = child.wait_with_output().map_err(|error| error.to_string())?;
-        written.map_err(|error| format!("{program} did not read its input: {error}"))?;
-        let end = output.status.code().map_or(End::Signal(0), End::Status);
-        let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok(Done { end, stdout, stderr })
+        Ok(folder)
     }
 
-    /// With the auditor the program finds what it expects; without, it says that it does not find the guard.
+    /// `verbsguard run` adds the auditor by itself, and then the program finds what it expects; without the auditor the
+    /// program says that it does not find the guard.
     fn test(&self, program: &Program) -> Outcome {
         self.compile(program)?;
-        let log = self.folder.join(format!("{}.log", program.name));
-        let _ = fs::remove_file(&log);
-        let done = self.run(&program.name, true, "", &log)?;
-        let told = findings::compare(&findings::read(&log)?, &program.expectation);
-        if done.end != program.expectation.end() || told.is_err() {
-            let told = told.err().unwrap_or_default();
-            return Err(format!("ended with {:?}\n{told}{}{}", done.end, done.stdout, done.stderr));
-        }
-        let without = self.run(&program.name, false, "", &self.folder.join("unaudited.log"))?;
+        let (path, folder) = (self.folder.join(&program.name), self.scratch(&program.name)?);
+        run::guarded(&path, &folder, &program.expectation)?;
+        let without = run::run(&path, &folder, &["--audit=off"], &[])?;
         let expected = if program.unaudited { program.expectation.end() } else { End::Status(BROKEN) };
         if without.end != expected {
             return Err(format!("without the auditor it ended with {:?}: {}", without.end, without.stderr));
         }
         Ok(())
+    }
+
+    /// Runs `ask` with these questions, with the auditor and nothing else of ours but the guard.
+    fn ask(&self, questions: &str) -> Outcome<String> {
+        let input = self.folder.join("questions");
+        fs::write(&input, questions).map_err(|error| format!("questions: {error}"))?;
+        output_of(&mut self.cc(&project().join("tests-c/audit/ask.c"), "ask"))?;
+        let mut command = Command::new(self.folder.join("ask"));
+        command.stdin(fs::File::open(input).map_err(|error| format!("questions: {error}"))?);
+        command.env("LD_PRELOAD", built("libverbsguard.so.0")?).env("LD_AUDIT", built("libverbsguard-audit.so")?);
+        output_of(&mut command)
     }
 }
 
@@ -200,15 +197,13 @@ fn every_symbol(bench: &Bench) -> Outcome {
             expected.push(format!("{symbol} {whose}"));
         }
     }
-    let source = project().join("tests-c/audit/ask.c");
-    output_of(&mut bench.cc(&source, "ask"))?;
-    let done = bench.run("ask", true, &questions, &bench.folder.join("ask.log"))?;
-    let found: Vec<&str> = done.stdout.lines().collect();
+    let answers = bench.ask(&questions)?;
+    let found: Vec<&str> = answers.lines().collect();
     let guarded = found.iter().filter(|line| line.ends_with(" guard")).count();
     let wrong: Vec<_> = found.iter().zip(&expected).filter(|(found, expected)| *found != expected).collect();
     if found.len() != expected.len() || !wrong.is_empty() || guarded < 18 {
         let counts = format!("{} of {} answers, {guarded} the guard's", found.len(), expected.len());
-        return Err(format!("{counts}; found and expected: {wrong:?}\n{}", done.stderr));
+        return Err(format!("{counts}; found and expected: {wrong:?}"));
     }
     Ok(())
 }

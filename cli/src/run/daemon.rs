@@ -1,12 +1,18 @@
 //! The daemon that plays the kernel, from its start to its end.
 //!
 //! It must not be the command's child (a command may wait for all of its own), nor hold any of its files open, and it
-//! ends with the last program that has the keep-alive descriptor or an emulated device.
+//! ends with the last program that has the keep-alive descriptor or an emulated device. It makes its folder and removes
+//! it, so that none stays behind, whenever `run` is killed.
 
-use std::fs;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use clap::Args;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -16,8 +22,10 @@ use verbsguard_emu_proto::FOLDER_MAX;
 
 use super::sysfs;
 
-/// Where the daemon finds its pipes.
+/// Where the daemon finds its pipes. On the first it says its folder's name, and READY_END; or, without
+/// that, what went wrong.
 const READY: RawFd = 3;
+const READY_END: &[u8] = b"\n1";
 const ALIVE: RawFd = 4;
 /// Where the keep-alive descriptor goes, so that the command's own descriptors have the numbers they always have.
 const KEEP_ALIVE: RawFd = 200;
@@ -27,36 +35,38 @@ const KEEP_ALIVE: RawFd = 200;
 pub struct Daemon {
     #[arg(long)]
     devices: usize,
-    #[arg(long)]
-    folder: PathBuf,
 }
 
 impl Daemon {
     /// Until the last program is gone.
     pub fn run(&self) -> io::Result<()> {
-        verbsguard_emu_kernel::serve(&self.folder, self.devices)
-    }
-}
-
-/// Starts the daemon with its sysfs tree; gives its folder, which it removes at its end.
-pub fn start(devices: usize) -> Result<PathBuf, String> {
-    let folder = make_folder()?;
-    let started = launch(&folder, devices).and_then(|ready| {
-        // Meanwhile the daemon starts; whatever happens from here on, it removes the folder.
-        sysfs::write(&folder.join("sys"), devices)?;
-        wait_until_ready(ready)
-    });
-    match started {
-        Ok(()) => Ok(folder),
-        Err(error) => {
-            let _ = fs::remove_dir_all(&folder);
-            Err(format!("cannot start the emulated device: {error}"))
+        let result = self.serve();
+        if let Err(error) = &result {
+            say(error.to_string().as_bytes());
         }
+        result
+    }
+
+    fn serve(&self) -> io::Result<()> {
+        let folder = make_folder()?;
+        if let Err(error) = sysfs::write(&folder.join("sys"), self.devices) {
+            let _ = fs::remove_dir_all(&folder);
+            return Err(error);
+        }
+        say(folder.as_os_str().as_bytes());
+        say(b"\n");
+        verbsguard_emu_kernel::serve(&folder, self.devices)
     }
 }
 
-fn make_folder() -> Result<PathBuf, String> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+/// Tells the command `run`, which may be gone.
+fn say(text: &[u8]) {
+    // SAFETY: inherited for this purpose; where it was closed since, nothing is written.
+    let _ = nix::unistd::write(unsafe { BorrowedFd::borrow_raw(READY) }, text);
+}
+
+fn make_folder() -> io::Result<PathBuf> {
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let candidates = runtime.into_iter().chain([PathBuf::from("/tmp")]);
     let mut problem = String::new();
     for base in candidates.filter(|base| base.is_absolute()) {
@@ -66,16 +76,20 @@ fn make_folder() -> Result<PathBuf, String> {
             Err(error) => problem = error.to_string(),
         }
     }
-    Err(format!("cannot make a folder for the emulated device in XDG_RUNTIME_DIR or /tmp: {problem}"))
+    Err(io::Error::other(format!("cannot make a folder in XDG_RUNTIME_DIR or /tmp: {problem}")))
+}
+
+/// Starts the daemon; gives its folder.
+pub fn start(devices: usize) -> Result<PathBuf, String> {
+    launch(devices).and_then(await_folder).map_err(|error| format!("cannot start the emulated device: {error}"))
 }
 
 /// Gives the pipe on which the daemon says that it is ready. The keep-alive pipe's end stays open in this process and
 /// what becomes of it.
-fn launch(folder: &Path, devices: usize) -> io::Result<OwnedFd> {
+fn launch(devices: usize) -> io::Result<OwnedFd> {
     let (ready, ready_end) = pipe2(OFlag::O_CLOEXEC)?;
     let (alive, alive_end) = pipe2(OFlag::O_CLOEXEC)?;
     fcntl(&alive_end, FcntlArg::F_DUPFD(KEEP_ALIVE))?;
-    let program = fs::read_link("/proc/self/exe")?;
     // SAFETY: this process has one thread.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => {
@@ -83,7 +97,7 @@ fn launch(folder: &Path, devices: usize) -> io::Result<OwnedFd> {
             Ok(ready)
         }
         ForkResult::Child => {
-            let _ = detach(ready_end, alive, &program, folder, devices);
+            let _ = detach(ready_end, alive, devices);
             // The parent sees the pipe end without a word.
             // SAFETY: ends this process without running anything of its parent's.
             unsafe { libc::_exit(1) }
@@ -91,8 +105,8 @@ fn launch(folder: &Path, devices: usize) -> io::Result<OwnedFd> {
     }
 }
 
-/// In a child's child, so that it is nobody's in the end.
-fn detach(ready: OwnedFd, alive: OwnedFd, program: &Path, folder: &Path, devices: usize) -> io::Result<()> {
+/// Becomes the daemon in a child's child, so that it is nobody's in the end.
+fn detach(ready: OwnedFd, alive: OwnedFd, devices: usize) -> io::Result<()> {
     setsid()?;
     // SAFETY: this process has one thread.
     if let ForkResult::Parent { .. } = unsafe { fork() }? {
@@ -101,17 +115,9 @@ fn detach(ready: OwnedFd, alive: OwnedFd, program: &Path, folder: &Path, devices
     }
     place(ready, alive)?;
     chdir("/")?;
-    let error = std::os::unix::process::CommandExt::exec(
-        std::process::Command::new(program)
-            .arg("emu-daemon")
-            .args(["--devices", &devices.to_string(), "--folder"])
-            .arg(folder)
-            .env_remove("LD_PRELOAD")
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null()),
-    );
-    Err(error)
+    let mut daemon = Command::new("/proc/self/exe");
+    daemon.args(["emu-daemon", "--devices", &devices.to_string()]).env_remove("LD_PRELOAD");
+    Err(daemon.arg0("verbsguard").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).exec())
 }
 
 /// Puts the pipes where the daemon expects them, and closes all else.
@@ -131,9 +137,12 @@ fn place(ready: OwnedFd, alive: OwnedFd) -> io::Result<()> {
     }
 }
 
-fn wait_until_ready(ready: OwnedFd) -> io::Result<()> {
-    match fs::File::from(ready).read_exact(&mut [0]) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(io::Error::other("its daemon ended at once")),
-        result => result,
+fn await_folder(ready: OwnedFd) -> io::Result<PathBuf> {
+    let mut said = Vec::new();
+    File::from(ready).read_to_end(&mut said)?;
+    match said.strip_suffix(READY_END) {
+        Some(folder) => Ok(OsString::from_vec(folder.to_owned()).into()),
+        None if said.is_empty() => Err(io::Error::other("its daemon ended at once")),
+        None => Err(io::Error::other(String::from_utf8_lossy(&said).replace('\n', " "))),
     }
 }

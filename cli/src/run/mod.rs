@@ -9,7 +9,7 @@ mod sysfs;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
@@ -63,6 +63,8 @@ impl Run {
     }
 
     fn prepare(&self) -> Result<Command, String> {
+        let program = discover::find(&self.command[0])
+            .ok_or_else(|| format!("cannot run '{}': there is no such program", self.command[0].display()))?;
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let preload = self.preload()?;
@@ -74,7 +76,7 @@ impl Run {
         }
         command.env("VERBSGUARD_OPTIONS", options::assemble(&self.options, self.json.as_deref())?);
         if let Some(devices) = self.emulate {
-            self.emulate(devices.into(), &mut command)?;
+            self.emulate(&program, devices.into(), &mut command)?;
         }
         Ok(command)
     }
@@ -106,15 +108,13 @@ impl Run {
         }
     }
 
-    fn emulate(&self, devices: usize, command: &mut Command) -> Result<(), String> {
-        let program = discover::find(&self.command[0])
-            .ok_or_else(|| format!("cannot run '{}': there is no such program", self.command[0].display()))?;
+    fn emulate(&self, program: &Path, devices: usize, command: &mut Command) -> Result<(), String> {
         let folder = daemon::start(devices)?;
         command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         if !is_set("IBV_DRIVERS")
             && !is_set("RDMAV_DRIVERS")
-            && let Some(driver) = discover::driver(&program, &self.command[1..])
+            && let Some(driver) = discover::driver(program, &self.command[1..])
         {
             command.env("IBV_DRIVERS", driver);
         }

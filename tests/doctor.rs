@@ -11,6 +11,9 @@ use serde_json::Value;
 use verbsguard_tests::rdma_core::RdmaCore;
 use verbsguard_tests::{Outcome, built, output_of, project};
 
+/// A premise of a program does not hold (tests-c/common/trace.h).
+const BROKEN: i32 = 99;
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     match Bench::new() {
@@ -272,7 +275,10 @@ fn library_gone(bench: &Bench) -> Outcome {
     fs::remove_file(&gone).map_err(|error| error.to_string())?;
     let said = doctor(&[&program], "")?;
     said.must(2, &[])?;
-    said.must_say("/program/missing/0", "libgone.so")
+    said.must_say("/program/missing/0", "libgone.so")?;
+    let shown = Command::new(built("verbsguard")?).arg("doctor").arg("--").arg(&program).output();
+    let shown = String::from_utf8_lossy(&shown.map_err(|error| error.to_string())?.stdout).into_owned();
+    if shown.contains("\nIt cannot start: a library is not found.\n") { Ok(()) } else { Err(shown) }
 }
 
 fn other_loader(bench: &Bench) -> Outcome {
@@ -291,7 +297,23 @@ fn old_glibc(bench: &Bench) -> Outcome {
     let program = bench.compile("nvshmem.c", "old_glibc", &["-lmlx5", &chosen])?;
     let said = doctor(&[&program], "")?;
     said.must(1, &[("ibv_dealloc_pd", "not at all"), ("mlx5dv_devx_umem_dereg", "linked")])?;
-    said.must_say("/entry_points", "too old for the auditor")
+    said.must_say("/entry_points", "too old for the auditor")?;
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(built("verbsguard")?);
+        command.arg("run").args(arguments).arg("--").arg(&program).env("VERBSGUARD_OPTIONS", "log=/dev/null");
+        command.output().map_err(|error| error.to_string())
+    };
+    // It runs on without the auditor, and notices that.
+    let by_itself = run(&[])?;
+    let asked_for = run(&["--audit"])?;
+    for (output, status) in [(by_itself, BROKEN), (asked_for, 2)] {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let lines = stderr.lines().filter(|line| line.contains("too old for the auditor")).count();
+        if output.status.code() != Some(status) || lines != 1 {
+            return Err(format!("ended with {:?}, not {status}: {stderr}", output.status));
+        }
+    }
+    Ok(())
 }
 
 fn foreign(bench: &Bench) -> Outcome {

@@ -145,7 +145,7 @@ fn advice(diagnosis: &Diagnosis) -> Vec<String> {
                 "look from inside: {}; its last lines count what was intercepted",
                 run(diagnosis, "--audit -o verbose=1 ")
             )),
-            Answer::Unknown => advice.push("the program cannot start: install the libraries that are not found".into()),
+            Answer::Unknown => advice.push("install the libraries that are not found, or set LD_LIBRARY_PATH".into()),
             Answer::All => advice.push(run(diagnosis, "")),
         }
     }

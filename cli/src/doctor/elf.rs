@@ -99,7 +99,9 @@ impl Elf {
 
     fn take_strings(&mut self, data: &[u8]) {
         let has = |text: &[u8]| memchr::memmem::find(data, text).is_some();
-        self.names_library |= has(b"libibverbs.so") || has(b"libmlx5.so");
+        // Also a wheel's copies, `libibverbs-39d9eaa1.so.1.14.50.0`.
+        self.names_library |=
+            [&b"libibverbs."[..], b"libibverbs-", b"libmlx5.", b"libmlx5-"].iter().any(|name| has(name));
         self.is_verbs |=
             memchr::memmem::find_iter(data, &MESSAGE[1..]).any(|at| at.checked_sub(1).is_none_or(|at| data[at] == 0));
         for prefix in [&b"ibv_"[..], b"mlx5dv_"] {

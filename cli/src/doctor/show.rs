@@ -135,11 +135,12 @@ fn provided_lines(out: &mut String, examination: &Examination) {
 fn conclusion(out: &mut String, diagnosis: &Diagnosis, look: &Look) {
     let used = diagnosis.examination.entry_points.iter();
     let used = used.filter(|verdict| verdict.interception() != Interception::Unused).count();
-    if diagnosis.examination.program.is_some() {
+    if let Some(program) = &diagnosis.examination.program {
         let words = match diagnosis.intercepted {
             Answer::All if used == 0 => "It calls no verbs that the guard stands before.".into(),
             Answer::All => look.good(&format!("All {used} that it calls will be intercepted.")),
             Answer::Not => look.bad("Not everything will be intercepted."),
+            Answer::Unknown if !program.missing.is_empty() => look.bad("It cannot start: a library is not found."),
             Answer::Unknown => "Whether everything will be intercepted does not show from outside.".into(),
         };
         out.push_str(&format!("{words}\n"));

@@ -4,6 +4,8 @@ mod control;
 mod doctor;
 mod explain;
 mod look;
+mod ps;
+mod report;
 mod run;
 
 use std::io;
@@ -23,6 +25,8 @@ struct Cli {
 enum Command {
     Run(run::Run),
     Doctor(doctor::Doctor),
+    Ps(ps::Ps),
+    Report(report::Report),
     Explain(explain::Explain),
     EmuControl(control::Control),
     #[command(hide = true)]
@@ -33,6 +37,8 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(run) => complain(&run.run()),
         Command::Doctor(doctor) => doctor.run().unwrap_or_else(|error| written(Err(error))),
+        Command::Ps(ps) => written(ps.run()),
+        Command::Report(report) => written(report.run()),
         Command::Explain(explain) => written(explain.run()),
         Command::EmuControl(control) => control.run(),
         Command::EmuDaemon(daemon) => written(daemon.run()),
@@ -47,7 +53,7 @@ fn complain(message: &str) -> ExitCode {
 fn written(result: io::Result<()>) -> ExitCode {
     match result {
         // Whoever closes the pipe has read enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&format!("cannot write: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&error.to_string()),
         _ => ExitCode::SUCCESS,
     }
 }

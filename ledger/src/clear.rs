@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::os::fd::RawFd;
-use std::time::{Duration, SystemTime};
 
 use verbsguard_core::ledger::{Event, FileId, FileState, HolderId, ObjectState, Stamp};
 
@@ -14,9 +13,6 @@ use crate::{holder, identity, whoami};
 
 /// How many dead holders of a living device file are remembered, the latest of them.
 const MOST_DEAD: usize = 256;
-
-/// A draft older than this is of a process that was killed.
-const DRAFT_AGE: Duration = Duration::from_secs(60);
 
 /// Removes the ledgers of device files that are dead, and whose holders all are. `is_dead` says of a device file whether
 /// it is known to be dead; where it does not know, the kernel's list of locks may.
@@ -84,7 +80,7 @@ pub fn tidy(folder: &Folder, id: &FileId) {
         .map(|(_, holder)| *holder)
         .collect();
     forget(folder, id, &view, &gone);
-    remove_drafts(folder);
+    folder.remove_drafts();
 }
 
 /// The holders that the state names: who made or ended an object, or has references to one that may live.
@@ -124,14 +120,4 @@ fn forget(folder: &Folder, id: &FileId, view: &View, gone: &[HolderId]) {
 fn segment_of(name: &str) -> Option<HolderId> {
     let (holder, _) = name.strip_prefix("refs-")?.split_once('.')?;
     holder.parse().ok().map(HolderId)
-}
-
-fn remove_drafts(folder: &Folder) {
-    for name in folder.names().iter().filter(|name| name.starts_with("new-")) {
-        let made = fs::symlink_metadata(folder.path().join(name)).and_then(|draft| draft.modified());
-        let old = made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > DRAFT_AGE));
-        if old {
-            folder.remove(name);
-        }
-    }
 }

@@ -1,9 +1,16 @@
 //! The ledger's directory, and which files in it are trusted.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use std::{fmt, fs, io};
+
+use crate::sys::{self, Owner, Range};
+
+/// What is locked of a file that is being made; a holder's life and a shared log's writers lock the byte before.
+const DRAFT: Range = Range { start: 1, len: 1 };
 
 /// Why there is no ledger; the guard goes on and sees its own process only.
 #[derive(Debug)]
@@ -141,11 +148,13 @@ impl Folder {
         if found.is_file() && self.trusts(&found) { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
 
-    /// Makes a file under a name that nobody uses, for [`Folder::publish`].
+    /// Makes a file under a name that nobody uses, for [`Folder::publish`]. It is locked while its descriptor or a mapping
+    /// of it lives, so that others see when its maker was killed.
     pub fn draft(&self) -> io::Result<(String, File)> {
-        let name = format!("new-{:016x}", crate::sys::random()?);
+        let name = format!("new-{:016x}", sys::random()?);
         let file =
             OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.path.join(&name))?;
+        sys::try_lock(file.as_raw_fd(), Owner::Description, DRAFT)?;
         if self.is_shared() {
             file.set_permissions(fs::Permissions::from_mode(0o660))?;
         }
@@ -168,6 +177,22 @@ impl Folder {
     pub fn remove(&self, name: &str) {
         // If it cannot be removed now, whoever comes next tries again.
         let _ = fs::remove_file(self.path.join(name));
+    }
+
+    /// Removes the drafts of processes that were killed.
+    pub fn remove_drafts(&self) {
+        for name in self.names().iter().filter(|name| name.starts_with("new-")) {
+            if self.is_abandoned(name).unwrap_or(false) {
+                self.remove(name);
+            }
+        }
+    }
+
+    fn is_abandoned(&self, draft: &str) -> io::Result<bool> {
+        let file = self.file(draft, false)?;
+        let age = SystemTime::now().duration_since(file.metadata()?.modified()?).unwrap_or_default();
+        // A new one may not be locked yet.
+        Ok(age > Duration::from_secs(1) && sys::conflict(file.as_raw_fd(), Owner::Description, DRAFT)?.is_none())
     }
 
     /// Removes the folder itself, if it is empty.

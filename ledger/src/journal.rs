@@ -1,5 +1,6 @@
 //! A log on disk: a row of files, each following a full one.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -22,8 +23,8 @@ const FIRST_CAPACITY: u32 = 255;
 /// Slots that a log grows to while it is rewritten, if what is kept does not need more: 256 KiB with the header.
 const USUAL_CAPACITY: u32 = 4095;
 
-/// How long a living writer may take over one record. It needs nanoseconds; more means that it is stopped.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long others may keep a shared file's lock. They need microseconds; more means that one is stopped.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How often an append goes after a log that others fill at the same time.
 const TRIES: usize = 64;
@@ -32,6 +33,28 @@ enum Backing {
     Mapped(Mapping),
     /// The file's name: opened for each use, so that no descriptor stays open.
     File(String),
+}
+
+/// The newest file of each row in a folder, as of one look.
+#[derive(Default)]
+pub struct Listing(Option<HashMap<String, u64>>);
+
+impl Listing {
+    fn newest(&mut self, folder: &Folder, row: &str) -> Option<u64> {
+        let rows = self.0.get_or_insert_with(|| {
+            let mut rows = HashMap::new();
+            for name in folder.names() {
+                if let Some((row, number)) = name.split_once('.')
+                    && let Ok(number) = number.parse::<u64>()
+                {
+                    let newest: &mut u64 = rows.entry(row.to_owned()).or_default();
+                    *newest = number.max(*newest);
+                }
+            }
+            rows
+        });
+        rows.get(row).copied()
+    }
 }
 
 /// One file of the row.
@@ -63,9 +86,12 @@ impl Journal {
         let record = record::encode(event);
         let mut epoch = self.newest_or_first()?;
         for _ in 0..TRIES {
-            match epoch.append(&self.folder, writer, &record)? {
-                Ok(index) => return Ok(epoch.header.seq(index)),
-                Err(log::Full) => epoch = self.follow(&epoch)?,
+            match epoch.append(&self.folder, writer, &record) {
+                Ok(Ok(index)) => return Ok(epoch.header.seq(index)),
+                Ok(Err(log::Full)) => epoch = self.follow(&epoch)?,
+                // Others went on to a newer one and removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => epoch = self.follow(&epoch)?,
+                Err(error) => return Err(error),
             }
         }
         Err(io::ErrorKind::TimedOut.into())
@@ -92,22 +118,27 @@ impl Journal {
 
     /// The newest epoch, if it is newer than one already known.
     pub fn newest(&self, than: u64) -> io::Result<Option<Epoch>> {
+        self.newest_in(than, &mut Listing::default())
+    }
+
+    /// The same, where many rows of one folder are looked for.
+    pub fn newest_in(&self, than: u64, listing: &mut Listing) -> io::Result<Option<Epoch>> {
         // It may be superseded and removed between the look and the opening; each time that happens others got on.
         for _ in 0..TRIES {
-            let Some(number) = self.numbers().into_iter().max().filter(|number| *number > than) else {
+            let Some(number) = listing.newest(&self.folder, &self.name).filter(|number| *number > than) else {
                 return Ok(None);
             };
             match self.open(number) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => *listing = Listing::default(),
                 other => return other.map(Some),
             }
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    fn numbers(&self) -> Vec<u64> {
-        let number = |name: String| name.strip_prefix(&self.name)?.strip_prefix('.')?.parse().ok();
-        self.folder.names().into_iter().filter_map(number).collect()
+    fn older(&self, than: u64) -> impl Iterator<Item = String> {
+        let number = |name: &String| name.strip_prefix(&self.name)?.strip_prefix('.')?.parse::<u64>().ok();
+        self.folder.names().into_iter().filter(move |name| number(name).is_some_and(|number| number < than))
     }
 
     fn file_name(&self, number: u64) -> String {
@@ -162,11 +193,12 @@ impl Journal {
         if let Some(epoch) = self.newest(full.number)? {
             return Ok(self.set(epoch));
         }
-        let next = self.rewrite(full)?;
-        let newest = next.number;
-        self.numbers().into_iter().filter(|number| *number < newest).for_each(|number| {
-            self.folder.remove(&self.file_name(number));
-        });
+        let next = match self.rewrite(full) {
+            // Someone else has rewritten and removed it in the middle of our reading.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.newest(full.number)?.ok_or(error)?,
+            other => other?,
+        };
+        self.older(next.number).for_each(|name| self.folder.remove(&name));
         Ok(self.set(next))
     }
 
@@ -245,13 +277,11 @@ impl Epoch {
     /// Folds a full epoch to its end; writers that do not finish are given up.
     fn fold_all(&self, folder: &Folder, state: &mut FileState) -> io::Result<()> {
         let mut cursor = Cursor::default();
-        let mut deadline = Instant::now() + PATIENCE;
         while let Stop::Busy(writer) = self.with(folder, false, |memory| cursor.fold(memory, &self.header, state))? {
-            if Instant::now() > deadline {
-                self.with(folder, true, |memory| log::make_void(memory, cursor.index, writer))?;
-                deadline = Instant::now() + PATIENCE;
-            }
             std::thread::yield_now();
+            if let Stop::Busy(_) = self.with(folder, false, |memory| cursor.fold(memory, &self.header, state))? {
+                self.with(folder, true, |memory| log::make_void(memory, cursor.index, writer))?;
+            }
         }
         if self.with(folder, false, |memory| log::is_lost(memory))? {
             state.set_lost();
@@ -262,7 +292,7 @@ impl Epoch {
 
 /// Waits for the lock of a shared file; it ends with the descriptor.
 fn lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE * 10;
+    let deadline = Instant::now() + PATIENCE;
     while !sys::try_lock(file.as_raw_fd(), Owner::Description, Range { start: 0, len: 1 })? {
         if Instant::now() > deadline {
             return Err(io::ErrorKind::TimedOut.into());

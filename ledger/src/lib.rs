@@ -29,6 +29,9 @@ pub use whoami::this_process;
 use holder::Life;
 use journal::Journal;
 
+/// How many joins make it worth to look for the remains of killed holders.
+const TIDY_EVERY: u32 = 32;
+
 /// One device file's ledger, as a holder uses it. All threads of a process use one.
 ///
 /// After fork the child has a copy that does nothing ([`Ledger::is_mine`]): it joins as a holder of its own.
@@ -66,6 +69,10 @@ impl Ledger {
             folder.remove(&holder::file_name(me));
             failed("append to the log in", &error)
         })?;
+        if me.0 % TIDY_EVERY == 0 {
+            // Those that were killed do not leave.
+            clear::tidy(&ledger.folder, id);
+        }
         Ok(ledger)
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::{Duration, Instant};
 
 use verbsguard_core::ledger::log::{self, Memory};
 use verbsguard_core::ledger::snapshot::{Cursor, Stop};
@@ -10,20 +9,18 @@ use verbsguard_core::ledger::{Event, FileId, FileState, Generation, HolderId, Pr
 
 use crate::folder::Folder;
 use crate::holder;
-use crate::journal::{Epoch, Journal};
+use crate::journal::{Epoch, Journal, Listing};
 
-/// How often a reader looks again at a record that is being written before it asks whether the writer lives.
-const LOOKS: u32 = 100;
-
-/// After this a writer that lives but does not finish is given up: it is stopped, and will write its event again.
-const STUCK: Duration = Duration::from_secs(1);
+/// How often a reader looks again at a record that is being written, some microseconds in all, before it gives the writer
+/// up. That does no harm: a writer that was only stopped writes its event again.
+const LOOKS: u32 = 1000;
 
 /// A reader's place in a row of log files.
 struct Follower {
     journal: Journal,
     epoch: Option<Epoch>,
     cursor: Cursor,
-    stuck: Option<(u32, Instant)>,
+    read_to_end: bool,
 }
 
 /// A state, and how far it was read. Each process keeps its own.
@@ -76,7 +73,7 @@ impl View {
 
     /// Takes in what is new about objects. With nothing new it reads one word of shared memory.
     pub fn refresh(&mut self) {
-        self.objects.follow(&self.folder, &mut self.state, None);
+        self.objects.follow(&self.folder, &mut self.state, None, &mut Listing::default());
     }
 
     /// Takes in what is new about objects, and about the references and children of all other holders.
@@ -85,10 +82,11 @@ impl View {
         let joined: Vec<HolderId> = self.state.joined().map(|(holder, _)| holder).collect();
         self.segments.retain(|holder, _| joined.contains(holder));
         self.gone.retain(|holder, _| joined.contains(holder));
+        let mut listing = Listing::default();
         for holder in joined.into_iter().filter(|holder| *holder != self.me) {
             let segment = self.segments.entry(holder);
             let segment = segment.or_insert_with(|| Follower::new(Journal::new(&self.folder, self.file, holder)));
-            segment.follow(&self.folder, &mut self.state, Some(holder));
+            segment.follow(&self.folder, &mut self.state, Some(holder), &mut listing);
         }
     }
 
@@ -121,63 +119,52 @@ impl View {
 
 impl Follower {
     fn new(journal: Journal) -> Self {
-        Follower { journal, epoch: None, cursor: Cursor::default(), stuck: None }
+        Follower { journal, epoch: None, cursor: Cursor::default(), read_to_end: false }
     }
 
     /// Folds what is new. `segment`: whose, so that what is known of it can be dropped before it is read anew.
-    fn follow(&mut self, folder: &Folder, state: &mut FileState, segment: Option<HolderId>) {
-        // What cannot be read now may be readable later; until then the state says less than it could.
-        let _ = self.try_follow(folder, state, segment);
-    }
-
-    fn try_follow(&mut self, folder: &Folder, state: &mut FileState, segment: Option<HolderId>) -> io::Result<()> {
-        if self.epoch.is_none() {
-            self.go_on(state, segment)?;
-        }
-        let mut looks = 0;
-        while let Some(epoch) = &self.epoch {
-            let cursor = &mut self.cursor;
-            match epoch.with(folder, false, |memory| fold(cursor, memory, epoch, state))? {
-                Stop::UpToDate => return Ok(()),
-                Stop::End => {
-                    if !self.go_on(state, segment)? {
-                        return Ok(());
-                    }
-                }
-                Stop::Busy(_) if looks < LOOKS => {
-                    looks += 1;
-                    std::hint::spin_loop();
-                }
-                Stop::Busy(writer) => {
-                    if !self.give_up(folder, writer)? {
-                        return Ok(());
-                    }
-                }
+    fn follow(&mut self, folder: &Folder, state: &mut FileState, segment: Option<HolderId>, listing: &mut Listing) {
+        loop {
+            match self.fold(folder, state) {
+                Ok(Stop::End) => {}
+                // Others went on and removed it before we had read it to its end.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => self.read_to_end = false,
+                // What cannot be read now may be readable later; until then the state says less than it could.
+                Ok(_) | Err(_) => return,
+            }
+            if !self.go_on(state, segment, listing).unwrap_or(false) {
+                return;
             }
         }
-        Ok(())
     }
 
-    /// Makes an unfinished record void if its writer is dead or stopped.
-    fn give_up(&mut self, folder: &Folder, writer: HolderId) -> io::Result<bool> {
-        let Some(epoch) = &self.epoch else { return Ok(false) };
-        let index = self.cursor.index;
-        let since = match self.stuck {
-            Some((slot, since)) if slot == index => since,
-            _ => self.stuck.insert((index, Instant::now())).1,
-        };
-        if since.elapsed() < STUCK && holder::is_alive(folder, writer) {
-            return Ok(false);
+    /// Folds what is new in the present epoch.
+    fn fold(&mut self, folder: &Folder, state: &mut FileState) -> io::Result<Stop> {
+        let Some(epoch) = &self.epoch else { return Ok(Stop::End) };
+        let mut looks = 0;
+        loop {
+            let cursor = &mut self.cursor;
+            let Stop::Busy(writer) = epoch.with(folder, false, |memory| fold(cursor, memory, epoch, state))? else {
+                break;
+            };
+            looks += 1;
+            if looks > LOOKS {
+                let index = self.cursor.index;
+                epoch.with(folder, true, |memory| log::make_void(memory, index, writer))?;
+                looks = 0;
+            }
+            std::hint::spin_loop();
         }
-        epoch.with(folder, true, |memory| log::make_void(memory, index, writer))?;
-        Ok(true)
+        let end = self.cursor.index == epoch.header().capacity;
+        self.read_to_end = end;
+        Ok(if end { Stop::End } else { Stop::UpToDate })
     }
 
     /// Opens the newest epoch, if there is a newer one than this.
-    fn go_on(&mut self, state: &mut FileState, segment: Option<HolderId>) -> io::Result<bool> {
+    fn go_on(&mut self, state: &mut FileState, segment: Option<HolderId>, listing: &mut Listing) -> io::Result<bool> {
         let known = self.epoch.as_ref().map_or(0, Epoch::number);
-        let Some(next) = self.journal.newest(known)? else { return Ok(false) };
-        let follows = known != 0 && next.number() == known + 1;
+        let Some(next) = self.journal.newest_in(known, listing)? else { return Ok(false) };
+        let follows = self.read_to_end && next.number() == known + 1;
         self.cursor = Cursor::default();
         match segment {
             // The snapshot says what is known already.

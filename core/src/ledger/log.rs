@@ -3,7 +3,8 @@
 //! A log is an array of 64-byte slots, each one cache line; the first is the header. A slot's first word says where it
 //! stands: free (0), reserved by a holder, ready (with the checksum of the other seven words), or void. A writer takes
 //! the first free slot by compare-and-swap, fills it, and publishes it by another; so the order of slots is the order of
-//! events for everybody. A reader that finds a slot reserved by a dead holder makes it void, and all readers skip it alike.
+//! events for everybody. A reader that finds a slot reserved for too long makes it void, and all readers skip
+//! it alike; its writer, if it was not killed but only stopped, writes its event again in a later slot.
 //! A full log is followed by another one (its epoch is one higher) that starts with a snapshot.
 
 use crate::ledger::event::HolderId;
@@ -184,7 +185,7 @@ pub fn read(memory: &(impl Memory + ?Sized), index: u32) -> Slot {
     let first = memory.load(first_word(index));
     match first & 0xff {
         0 if first == 0 => Slot::Free,
-        RESERVED => Slot::Busy(holder_of(first)),
+        RESERVED if first == word(RESERVED, holder_of(first), 0) => Slot::Busy(holder_of(first)),
         VOID => Slot::Void,
         READY => {
             let record = bytes_of(&memory.slot(first_word(index))[1..]);

@@ -7,7 +7,9 @@ use crate::ledger::state::FileState;
 impl FileState {
     /// The present, or else the last known, object under a handle.
     pub fn object(&self, kind: Kind, handle: Handle) -> Option<&Object> {
-        self.objects.get(self.current.get(&(kind, handle))?)
+        let object = self.objects.get(self.current.get(&(kind, handle))?);
+        // A hostile record may have given its generation to another one.
+        object.filter(|object| (object.kind, object.handle) == (kind, handle))
     }
 
     /// An object that is alive, referenced, or not dead for long.

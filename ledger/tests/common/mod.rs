@@ -1,6 +1,7 @@
 //! Peers: processes that do what a test tells them. A peer is the test program itself, started to run one ignored test.
 
 mod peer;
+pub mod worker;
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;

@@ -17,8 +17,9 @@ use serde::Serialize;
 use verbsguard_core::options::Options;
 
 use crate::look::Look;
-pub use examine::{AUDITOR, Audit, GUARD, audit};
+pub use examine::{AUDITOR, Audit, GUARD, Glance, glance};
 use examine::{Examination, bundled, examine};
+pub use program::find;
 use system::{LedgerState, Support};
 use verdict::Interception;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use object::read::ReadCache;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Architecture, ExportFlags, FileKind, Object, ObjectSection, ObjectSymbol, SectionKind};
+use object::{Architecture, ExportFlags, FileKind, Object, ObjectSection, ObjectSymbol};
 
 /// A function at a version node.
 pub type Symbol = (String, String);
@@ -64,17 +64,21 @@ impl Elf {
             return Err(Refused::Foreign);
         }
         let mut elf = Elf { interpreter: interpreter(&file), ..Elf::default() };
-        elf.take_symbols(&file).map_err(damaged)?;
-        for section in file.sections() {
-            if is_data(section.kind()) {
+        let imports = elf.take_symbols(&file).map_err(damaged)?;
+        // Names matter where somebody looks them up, or is static.
+        if elf.asks || elf.opens || imports == 0 {
+            for section in file.sections().filter(holds_strings) {
                 elf.take_strings(section.data().unwrap_or_default());
             }
         }
         Ok(elf)
     }
 
-    fn take_symbols<'data>(&mut self, file: &impl Object<'data>) -> object::Result<()> {
+    /// Gives how many symbols it imports.
+    fn take_symbols<'data>(&mut self, file: &impl Object<'data>) -> object::Result<usize> {
+        let mut imports = 0;
         for import in file.imports()? {
+            imports += 1;
             match import?.name().name().unwrap_or_default() {
                 b"dlsym" | b"dlvsym" => self.asks = true,
                 b"dlopen" | b"dlmopen" => self.opens = true,
@@ -94,7 +98,7 @@ impl Elf {
         }
         let defined = file.symbols().filter(|symbol| symbol.is_definition());
         self.own = defined.filter_map(|symbol| verbs_name(symbol.name_bytes().ok()?)).collect();
-        Ok(())
+        Ok(imports)
     }
 
     fn take_strings(&mut self, data: &[u8]) {
@@ -124,9 +128,10 @@ fn interpreter<'data>(file: &ElfFile64<'data, object::Endianness, &'data ReadCac
     Some(PathBuf::from(String::from_utf8_lossy(path).into_owned()))
 }
 
-fn is_data(kind: SectionKind) -> bool {
-    use SectionKind::{Data, ReadOnlyData, ReadOnlyDataWithRel, ReadOnlyString};
-    matches!(kind, Data | ReadOnlyData | ReadOnlyDataWithRel | ReadOnlyString)
+/// Compilers put strings there. Other data may be large: code for GPUs, for instance.
+fn holds_strings<'data>(section: &impl ObjectSection<'data>) -> bool {
+    let name = section.name_bytes().unwrap_or_default();
+    name.starts_with(b".rodata") || name.starts_with(b".data")
 }
 
 /// The name, if it is one of libibverbs' or libmlx5's.

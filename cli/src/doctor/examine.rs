@@ -107,10 +107,24 @@ pub enum Audit {
     Impossible(String),
 }
 
-/// Whether a command is to have the auditor. What cannot be looked at is left as it is: running it will tell.
-pub fn audit(command: &[OsString]) -> Audit {
+/// What `run` asks about a command.
+#[derive(Debug)]
+pub struct Glance {
+    /// Whether it is to have the auditor.
+    pub audit: Audit,
+    /// The libibverbs that it starts with.
+    pub libibverbs: Option<PathBuf>,
+}
+
+/// Looks at a command. What cannot be looked at is left as it is: running it will tell.
+pub fn glance(command: &[OsString]) -> Glance {
     let looked = install::library(GUARD).and_then(|guard| look_at(resolve(command)?, &guard));
-    let Ok((examined, facts, _)) = looked else { return Audit::Needless };
+    let Ok((examined, facts, answer)) = looked else { return Glance { audit: Audit::Needless, libibverbs: None } };
+    let libibverbs = answer.libraries.into_iter().find(|path| verbs_library(path) == Some("libibverbs"));
+    Glance { audit: wanted(&examined, facts), libibverbs }
+}
+
+fn wanted(examined: &Examined, facts: Facts) -> Audit {
     let in_sight = facts.askers().next().is_some() || !examined.opens_verbs.is_empty();
     let hidden = !examined.opens.is_empty() || !examined.scripts.is_empty();
     match facts.no_audit {

@@ -118,8 +118,8 @@ fn read(path: &Path) -> Result<Kind, String> {
     }
 }
 
-/// As execvp(3) finds it.
-fn find(command: &OsStr) -> Result<PathBuf, String> {
+/// As execvp(3) finds it. An error is one line for people.
+pub fn find(command: &OsStr) -> Result<PathBuf, String> {
     let name = command.display();
     if command.as_bytes().contains(&b'/') {
         let path = std::path::absolute(command).map_err(|error| format!("{name}: {error}"))?;
@@ -130,7 +130,7 @@ fn find(command: &OsStr) -> Result<PathBuf, String> {
             Err(error) => Err(format!("{name}: {error}")),
         };
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let here = |folder: PathBuf| std::path::absolute(folder.join(command)).ok();
     let mut found = std::env::split_paths(&path).filter_map(here);
     found

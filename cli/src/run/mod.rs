@@ -9,13 +9,13 @@ mod sysfs;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use verbsguard_emu_proto::{DEVICES_MAX, FOLDER_VARIABLE};
 
-use crate::doctor::{self, AUDITOR, GUARD};
+use crate::doctor::{self, AUDITOR, GUARD, Glance};
 
 /// Whether the auditor goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,20 +63,20 @@ impl Run {
     }
 
     fn prepare(&self) -> Result<Command, String> {
-        let program = discover::find(&self.command[0])
-            .ok_or_else(|| format!("cannot run '{}': there is no such program", self.command[0].display()))?;
+        doctor::find(&self.command[0])?;
+        let glance = doctor::glance(&self.command);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let preload = self.preload()?;
         if !preload.is_empty() {
             command.env("LD_PRELOAD", preload);
         }
-        if self.is_audited()? {
+        if self.is_audited(&glance)? {
             command.env("LD_AUDIT", list([install::library(AUDITOR)?], "LD_AUDIT"));
         }
         command.env("VERBSGUARD_OPTIONS", options::assemble(&self.options, self.json.as_deref())?);
         if let Some(devices) = self.emulate {
-            self.emulate(&program, devices.into(), &mut command)?;
+            self.emulate(glance, devices.into(), &mut command)?;
         }
         Ok(command)
     }
@@ -94,27 +94,27 @@ impl Run {
     }
 
     /// Whether the auditor goes along: where it was asked for, or the command looks verbs up by name, or may.
-    fn is_audited(&self) -> Result<bool, String> {
+    fn is_audited(&self, glance: &Glance) -> Result<bool, String> {
         if self.no_guard || self.audit == Some(Audit::Off) {
             return Ok(false);
         }
-        match doctor::audit(&self.command) {
+        match &glance.audit {
             doctor::Audit::Impossible(why) if self.audit.is_some() => Err(format!("--audit: {why}; leave it out")),
             doctor::Audit::Impossible(why) => {
                 eprintln!("verbsguard: calls that {} looks up by name are not seen: {why}", self.command[0].display());
                 Ok(false)
             }
-            wanted => Ok(self.audit.is_some() || wanted == doctor::Audit::Wanted),
+            audit => Ok(self.audit.is_some() || *audit == doctor::Audit::Wanted),
         }
     }
 
-    fn emulate(&self, program: &Path, devices: usize, command: &mut Command) -> Result<(), String> {
+    fn emulate(&self, glance: Glance, devices: usize, command: &mut Command) -> Result<(), String> {
         let folder = daemon::start(devices)?;
         command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         if !is_set("IBV_DRIVERS")
             && !is_set("RDMAV_DRIVERS")
-            && let Some(driver) = discover::driver(program, &self.command[1..])
+            && let Some(driver) = discover::driver(glance.libibverbs)
         {
             command.env("IBV_DRIVERS", driver);
         }

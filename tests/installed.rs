@@ -129,6 +129,7 @@ fn every_file_is_there(installed: &Installed) -> Outcome {
         installed.prefix.join("include/verbsguard.h"),
         lib("libverbsguard.so.0"),
         lib("libverbsguard.so"),
+        lib("libverbsguard-audit.so"),
         lib("libverbsguard-emu.so"),
         lib("pkgconfig/verbsguard.pc"),
     ];

@@ -3,14 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use verbsguard_core::report::fill;
-use verbsguard_core::rules::{Rule, Section, Severity, Text};
+use verbsguard_core::rules::{Rule, Section, Text};
 
-/// Lines longer than this are hard to read, however wide the terminal is.
-const WIDEST: usize = 100;
-
-/// Prose does not fit into less.
-const NARROWEST: usize = 40;
+use crate::look::{Look, indent};
 
 /// Says what a rule means: when it fires, why that matters, the manual page's words, an example, the fix.
 #[derive(Debug, Args)]
@@ -37,44 +32,9 @@ impl Explain {
     }
 }
 
-/// How text looks where it goes.
-struct Look {
-    width: usize,
-    colors: bool,
-}
-
-impl Look {
-    fn of(terminal: bool) -> Look {
-        let declined = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let width = terminal_size::terminal_size().map_or(WIDEST, |(width, _)| width.0.into());
-        Look { width: width.clamp(NARROWEST, WIDEST), colors: terminal && !declined }
-    }
-
-    fn bold(&self, text: &str) -> String {
-        if self.colors { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
-    }
-
-    fn severity(&self, severity: Severity) -> String {
-        match severity {
-            _ if !self.colors => severity.to_string(),
-            Severity::Error => format!("\x1b[1;31m{severity}\x1b[0m"),
-            Severity::Warning => format!("\x1b[1;35m{severity}\x1b[0m"),
-            Severity::Note => severity.to_string(),
-        }
-    }
-
-    fn paragraph(&self, headline: &str, text: &str) -> String {
-        format!("\n{}\n{}", self.bold(headline), indent(&fill(text, self.width.saturating_sub(4))))
-    }
-}
-
 fn sentence(words: &str) -> String {
     let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
     format!("{}{rest}.", first.to_uppercase())
-}
-
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
 fn list(look: &Look) -> String {

@@ -1,7 +1,9 @@
 //! The command `verbsguard`.
 
 mod control;
+mod doctor;
 mod explain;
+mod look;
 mod ps;
 mod report;
 mod run;
@@ -22,6 +24,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Doctor(doctor::Doctor),
     Ps(ps::Ps),
     Report(report::Report),
     Explain(explain::Explain),
@@ -33,6 +36,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(run) => complain(&run.run()),
+        Command::Doctor(doctor) => doctor.run().unwrap_or_else(|error| written(Err(error))),
         Command::Ps(ps) => written(ps.run()),
         Command::Report(report) => written(report.run()),
         Command::Explain(explain) => written(explain.run()),

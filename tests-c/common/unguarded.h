@@ -1,4 +1,7 @@
-/* rdma-core's own functions, by dlsym from the library itself: a preloaded guard does not see these calls. */
+/*
+ * rdma-core's own functions, by dlsym from the library itself: a preloaded guard does not see these calls. The auditor
+ * would, so these programs say `run: --audit=off`.
+ */
 #include <dlfcn.h>
 
 static void *own_function(const char *library, const char *name)

@@ -2,6 +2,7 @@
  * Something that the guard does not see frees the PD and allocates another under its number: an import finds a PD that is not the recorded one.
  *
  * expect: warning pd-handle-mismatch in ibv_import_pd (pd_handle) forwarded
+ * run: --audit=off
  */
 #include "../common/trace.h"
 

@@ -3,6 +3,7 @@
  *
  * nearly: pd-handle-mismatch
  * expect: none
+ * run: --audit=off
  */
 #include "../common/trace.h"
 

@@ -4,6 +4,7 @@
  * needs: 63
  * expect: note umem-dereg-failed in mlx5dv_devx_umem_dereg
  * expect: warning umem-dereg-failed
+ * run: --audit=off
  */
 #define NEEDS_UMEM_EXPORT
 #include "../common/trace.h"

@@ -4,6 +4,7 @@
  * needs: 63
  * nearly: umem-dereg-failed
  * expect: note umem-dereg-failed in mlx5dv_devx_umem_dereg
+ * run: --audit=off
  */
 #define NEEDS_UMEM_EXPORT
 #include "../common/trace.h"

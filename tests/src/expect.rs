@@ -65,6 +65,8 @@ pub struct Expectation {
     pub log: Log,
     /// What must be in the text log.
     pub shows: Vec<String>,
+    /// More arguments of `verbsguard run`.
+    pub run: Vec<String>,
     /// Environment of the run.
     pub env: Vec<(String, String)>,
 }
@@ -108,6 +110,7 @@ impl Expectation {
             }
             "log" => self.log = if value == "stderr" { Log::Stderr } else { Log::File },
             "shows" => self.shows.push(value.into()),
+            "run" => self.run = value.split_whitespace().map(str::to_owned).collect(),
             "env" => {
                 let (name, value) = value.split_once('=').ok_or("not KEY=VALUE")?;
                 self.env.push((name.into(), value.into()));

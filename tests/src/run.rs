@@ -77,6 +77,7 @@ pub fn guarded(program: &Path, folder: &Path, expectation: &Expectation) -> Outc
     for option in options.split(':').filter(|option| !option.is_empty()) {
         arguments.extend(["-o", option]);
     }
+    arguments.extend(expectation.run.iter().map(String::as_str));
     let done = run(program, folder, &arguments, &expectation.env)?;
     judge(&done, &log, expectation)
         .map_err(|wrong| format!("{wrong}--- standard output\n{}--- standard error\n{}", done.stdout, done.stderr))
@@ -102,7 +103,8 @@ fn judge(done: &Done, log: &Path, expectation: &Expectation) -> Outcome {
 pub fn parity(program: &Path, folder: &Path, expectation: &Expectation) -> Outcome {
     let log = folder.join("parity-log");
     let log = log.to_string_lossy();
-    let observe = ["--json", &log, "-o", "mode=observe", "-o", "exitcode=0"];
+    let mut observe = vec!["--json", &log, "-o", "mode=observe", "-o", "exitcode=0"];
+    observe.extend(expectation.run.iter().map(String::as_str));
     let plain = run(program, folder, &["--no-guard"], &expectation.env)?;
     let watched = run(program, folder, &observe, &expectation.env)?;
     if plain.end != watched.end {

@@ -2,18 +2,20 @@
 
 pub mod daemon;
 mod discover;
-mod install;
+pub mod install;
 mod options;
 mod sysfs;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use verbsguard_emu_proto::{DEVICES_MAX, FOLDER_VARIABLE};
+
+use crate::doctor::{self, AUDITOR, GUARD, Glance};
 
 /// Whether the auditor goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,7 +36,8 @@ pub struct Run {
     /// Leave the guard out: the plain program, to compare
     #[arg(long)]
     no_guard: bool,
-    /// Add the auditor, for programs that reach verbs through dlopen; --audit=off forbids it
+    /// Add the auditor, for programs that reach verbs through dlopen. It is added by itself where the command needs it;
+    /// --audit=off forbids it
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     audit: Option<Audit>,
     /// Set an option of the guard; VERBSGUARD_OPTIONS=help=1 lists them
@@ -60,20 +63,20 @@ impl Run {
     }
 
     fn prepare(&self) -> Result<Command, String> {
-        if self.audit == Some(Audit::On) {
-            return Err("--audit is not available in this version; leave it out".into());
-        }
-        let program = discover::find(&self.command[0])
-            .ok_or_else(|| format!("cannot run '{}': there is no such program", self.command[0].display()))?;
+        doctor::find(&self.command[0])?;
+        let glance = doctor::glance(&self.command);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let preload = self.preload()?;
         if !preload.is_empty() {
             command.env("LD_PRELOAD", preload);
         }
+        if self.is_audited(&glance)? {
+            command.env("LD_AUDIT", list([install::library(AUDITOR)?], "LD_AUDIT"));
+        }
         command.env("VERBSGUARD_OPTIONS", options::assemble(&self.options, self.json.as_deref())?);
         if let Some(devices) = self.emulate {
-            self.emulate(&program, devices.into(), &mut command)?;
+            self.emulate(glance, devices.into(), &mut command)?;
         }
         Ok(command)
     }
@@ -82,26 +85,46 @@ impl Run {
     fn preload(&self) -> Result<OsString, String> {
         let mut libraries = Vec::new();
         if !self.no_guard {
-            libraries.push(install::library("libverbsguard.so.0")?);
+            libraries.push(install::library(GUARD)?);
         }
         if self.emulate.is_some() {
             libraries.push(install::library("libverbsguard-emu.so")?);
         }
-        let mut preload = libraries.into_iter().map(PathBuf::into_os_string).collect::<Vec<_>>();
-        preload.extend(env::var_os("LD_PRELOAD").filter(|value| !value.is_empty()));
-        Ok(preload.join(OsStr::new(":")))
+        Ok(list(libraries, "LD_PRELOAD"))
     }
 
-    fn emulate(&self, program: &Path, devices: usize, command: &mut Command) -> Result<(), String> {
+    /// Whether the auditor goes along: where it was asked for, or the command looks verbs up by name, or may.
+    fn is_audited(&self, glance: &Glance) -> Result<bool, String> {
+        if self.no_guard || self.audit == Some(Audit::Off) {
+            return Ok(false);
+        }
+        match &glance.audit {
+            doctor::Audit::Impossible(why) if self.audit.is_some() => Err(format!("--audit: {why}; leave it out")),
+            doctor::Audit::Impossible(why) => {
+                eprintln!("verbsguard: calls that {} looks up by name are not seen: {why}", self.command[0].display());
+                Ok(false)
+            }
+            audit => Ok(self.audit.is_some() || *audit == doctor::Audit::Wanted),
+        }
+    }
+
+    fn emulate(&self, glance: Glance, devices: usize, command: &mut Command) -> Result<(), String> {
         let folder = daemon::start(devices)?;
         command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         if !is_set("IBV_DRIVERS")
             && !is_set("RDMAV_DRIVERS")
-            && let Some(driver) = discover::driver(program, &self.command[1..])
+            && let Some(driver) = discover::driver(glance.libibverbs)
         {
             command.env("IBV_DRIVERS", driver);
         }
         Ok(())
     }
+}
+
+/// These libraries, and then what the user has in this variable.
+fn list(libraries: impl IntoIterator<Item = PathBuf>, variable: &str) -> OsString {
+    let mut list: Vec<_> = libraries.into_iter().map(PathBuf::into_os_string).collect();
+    list.extend(env::var_os(variable).filter(|value| !value.is_empty()));
+    list.join(OsStr::new(":"))
 }

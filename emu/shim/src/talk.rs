@@ -49,12 +49,14 @@ impl Talk {
         unsafe { sys::call(libc::SYS_socketpair, args)? };
         let sent = send(device_file, &self.buffer[..self.used], Some(pair[1]));
         sys::close(pair[1]);
-        let answer = sent.and_then(|()| self.serve(pair[0], interruptible));
+        let served = sent.and_then(|()| self.serve(pair[0], interruptible));
         sys::close(pair[0]);
-        answer
+        let (length, fd) = served?;
+        self.done(length, fd.map(lowest))
     }
 
-    fn serve(&mut self, peer: c_int, interruptible: bool) -> Result<Answer> {
+    /// Until the daemon's last message: its length and the descriptor that came along.
+    fn serve(&mut self, peer: c_int, interruptible: bool) -> Result<(usize, Option<c_int>)> {
         let mut flags = libc::MSG_CMSG_CLOEXEC;
         let mut interrupted = false;
         loop {
@@ -72,7 +74,7 @@ impl Talk {
                 Err(_) => return Err(if interrupted { libc::EINTR } else { libc::EIO }),
             };
             if word(&self.buffer, 0) == command::DONE {
-                return self.done(length, fd);
+                return Ok((length, fd));
             }
             if let Some(fd) = fd {
                 sys::close(fd);
@@ -146,6 +148,15 @@ impl Talk {
         put_words(&mut self.buffer, &[result.err().unwrap_or(0) as u64]);
         send(peer, &self.buffer[..used], None)
     }
+}
+
+/// A new descriptor's number is the lowest free one, which our own socket had until now.
+fn lowest(fd: c_int) -> c_int {
+    // SAFETY: takes numbers only.
+    let copy = unsafe { sys::call(libc::SYS_fcntl, [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 0, 0, 0, 0]) };
+    let Ok(copy) = copy.map(|copy| copy as c_int) else { return fd };
+    sys::close(fd.max(copy));
+    fd.min(copy)
 }
 
 fn store(mut rest: &[u8]) -> Result<()> {

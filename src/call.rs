@@ -96,11 +96,11 @@ pub fn run_wrapped<R: Answer, T: Copy>(
     frame.enter();
     let entry_errno = errno();
     forget_mark();
-    let decision = catch_unwind(AssertUnwindSafe(|| {
+    let decision = own(|| {
         let guard = guard::get()?;
         function.note_call();
         Some((guard, before(guard)))
-    }));
+    });
     set_errno(entry_errno);
     let (answer, rest) = match decision {
         Ok(Some((guard, Decision::Refuse(errno)))) => (R::failed(errno), Some((guard, None))),
@@ -113,13 +113,13 @@ pub fn run_wrapped<R: Answer, T: Copy>(
     };
     let answer_errno = errno();
     if let Some((guard, token)) = rest {
-        let told = catch_unwind(AssertUnwindSafe(|| {
+        let told = own(|| {
             if function.resolved() == Some(false) {
                 guard.provider_lacks(function);
             } else if let Some(token) = token {
                 after(guard, token, &answer);
             }
-        }));
+        });
         if told.is_err() {
             guard::give_up();
         }
@@ -127,6 +127,28 @@ pub fn run_wrapped<R: Answer, T: Copy>(
     frame.leave();
     set_errno(answer_errno);
     answer
+}
+
+/// A phase of ours: its panics are caught, and a pthread_cancel waits until it is over (our file work has cancellation
+/// points that the real call has not, and unwinding from there would abort the program).
+pub fn own<R>(phase: impl FnOnce() -> R) -> std::thread::Result<R> {
+    let before = set_cancel_state(PTHREAD_CANCEL_DISABLE);
+    let result = catch_unwind(AssertUnwindSafe(phase));
+    set_cancel_state(before);
+    result
+}
+
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+fn set_cancel_state(state: c_int) -> c_int {
+    unsafe extern "C-unwind" {
+        fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    }
+    let mut old = 0;
+    // SAFETY: changes this thread's own state. It may unwind where a cancellation is due and states are asynchronous:
+    // no caller holds a value that needs dropping then.
+    unsafe { pthread_setcancelstate(state, &raw mut old) };
+    old
 }
 
 thread_local! {

@@ -187,7 +187,7 @@ fn ask<R>(otherwise: R, question: impl FnOnce(&'static Guard) -> R) -> R {
     let errno = crate::call::errno();
     frame.enter();
     crate::call::forget_mark();
-    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard::existing().map(question)));
+    let answer = crate::call::own(|| guard::existing().map(question));
     frame.leave();
     crate::call::set_errno(errno);
     answer.ok().flatten().unwrap_or(otherwise)

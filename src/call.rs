@@ -138,9 +138,11 @@ pub fn own<R>(phase: impl FnOnce() -> R) -> std::thread::Result<R> {
     result
 }
 
-const PTHREAD_CANCEL_DISABLE: c_int = 1;
+/// pthread_setcancelstate(3).
+pub const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
-fn set_cancel_state(state: c_int) -> c_int {
+/// Sets whether this thread can be cancelled; answers what held before.
+pub fn set_cancel_state(state: c_int) -> c_int {
     unsafe extern "C-unwind" {
         fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
     }

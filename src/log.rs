@@ -115,7 +115,7 @@ fn append(path: &str, bytes: &[u8]) -> Result<(), c_int> {
     // SAFETY: the path is a string that lives here.
     let fd = unsafe { libc::open(path.as_ptr(), flags, 0o666) };
     if fd < 0 {
-        return Err(quiet::errno());
+        return Err(crate::call::errno());
     }
     let written = quiet::write_all(fd, bytes);
     // SAFETY: opened here, so ours to close.

@@ -4,6 +4,8 @@ use std::ffi::{c_int, c_long};
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::call::{PTHREAD_CANCEL_DISABLE, errno, set_cancel_state, set_errno};
+
 /// How long a full pipe is waited for, in milliseconds, before a report is given up.
 const PATIENCE: c_int = 1000;
 
@@ -17,22 +19,13 @@ pub(crate) struct Quiet {
     pending: bool,
 }
 
-unsafe extern "C" {
-    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
-}
-
-const PTHREAD_CANCEL_DISABLE: c_int = 1;
-
 impl Quiet {
     pub(crate) fn new() -> Quiet {
         let errno = errno();
-        let mut cancel = 0;
+        let cancel = set_cancel_state(PTHREAD_CANCEL_DISABLE);
         let mut mask = empty();
-        // SAFETY: plain calls on this thread's own state, with sets and words that live here.
-        unsafe {
-            pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut cancel);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &sigpipe(), &raw mut mask);
-        }
+        // SAFETY: changes this thread's own mask, with sets that live here.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &sigpipe(), &raw mut mask) };
         Quiet { errno, cancel, mask, pending: is_pending() }
     }
 }
@@ -46,12 +39,10 @@ impl Drop for Quiet {
             // cancellation point.
             unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &sigpipe(), ptr::null_mut::<u8>(), &now, size) };
         }
-        // SAFETY: gives this thread back what `new` took.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, ptr::null_mut());
-            pthread_setcancelstate(self.cancel, ptr::null_mut());
-            *libc::__errno_location() = self.errno;
-        }
+        // SAFETY: gives this thread back the mask that `new` took.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask, ptr::null_mut()) };
+        set_cancel_state(self.cancel);
+        set_errno(self.errno);
     }
 }
 
@@ -78,12 +69,6 @@ fn is_pending() -> bool {
         libc::sigpending(&raw mut pending);
         libc::sigismember(&raw const pending, libc::SIGPIPE) == 1
     }
-}
-
-/// errno of the last call that failed.
-pub(super) fn errno() -> c_int {
-    // SAFETY: always valid for this thread.
-    unsafe { *libc::__errno_location() }
 }
 
 /// Writes everything, in one piece where the kernel takes it. The raw call, for write(2) is a cancellation point.

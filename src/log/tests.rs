@@ -2,9 +2,10 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::path::PathBuf;
 
-use super::quiet::{errno, write_all};
+use super::quiet::write_all;
 use super::stderr::Channel;
 use super::*;
+use crate::call::errno;
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("verbsguard-log-{}-{name}", std::process::id()));

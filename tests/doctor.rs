@@ -237,7 +237,10 @@ fn script(bench: &Bench) -> Outcome {
 
 fn shell_script(bench: &Bench) -> Outcome {
     let script = bench.text_file("sh", "#!/usr/bin/env sh\n./app\n")?;
-    doctor(&[&script], "")?.must(2, &[("ibv_unimport_pd", "unused")])
+    let said = doctor(&[&script], "")?;
+    said.must(2, &[("ibv_unimport_pd", "unused")])?;
+    doctor(&[Path::new("sh"), Path::new("-c"), Path::new("./app")], "")?.must(2, &[])?;
+    doctor(&[Path::new("true")], "")?.must(0, &[])
 }
 
 fn old_caller(bench: &Bench) -> Outcome {

@@ -12,6 +12,10 @@ check:
 demo:
 	@scripts/demo
 
+# What the guard costs, beside a bare forwarder and beside other tools (docs/performance.md).
+bench:
+	@scripts/bench
+
 # Writes include/verbsguard.h anew from src/abi/control.rs; `make check` fails where it differs.
 header:
 	@cargo run --quiet --locked -p verbsguard-tests --bin header
@@ -23,4 +27,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all check demo header install clean
+.PHONY: all bench check demo header install clean

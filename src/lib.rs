@@ -8,7 +8,7 @@
 //! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
 //! | [`real`] | finding, pinning and calling the real libraries |
 //! | [`record`] | a device file's record in the ledger, shared with other processes |
-//! | [`peek`], [`world`] | asking about memory, descriptors and other processes |
+//! | [`peek`], [`own_stack`], [`world`] | asking about memory, descriptors and other processes |
 //! | [`stacks`], [`log`], [`tell`] | where it happened, and how it is told |
 //!
 //! What is known and judged is safe Rust, in the crate `verbsguard-core`.
@@ -19,6 +19,7 @@ mod depth;
 mod flow;
 mod guard;
 mod log;
+mod own_stack;
 mod parent_domain;
 mod peek;
 mod process;

@@ -1,10 +1,16 @@
 //! Reading memory that may not be there, and asking the kernel about it, without ever faulting.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
+use std::thread::LocalKey;
 
 use crate::abi::types::{IbvContext, IbvPd, Mlx5dvDevxUmem};
 use crate::call::{errno, set_errno};
+use crate::own_stack;
+
+/// No page is smaller.
+const SMALLEST_PAGE: usize = 4096;
 
 /// What looking at an address gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +56,54 @@ pub fn bytes(address: usize, len: usize) -> Peek<Vec<u8>> {
     }
 }
 
+/// Whether `len` bytes at `address` can be read: Fault if not. Not asked again of the stack in use and of a page that this
+/// thread has just asked about.
+pub fn readable(address: usize, len: usize) -> Peek<()> {
+    unless_known(&READABLE, address, len, || match bytes(address, len) {
+        Peek::Read(_) => Peek::Read(()),
+        Peek::Fault => Peek::Fault,
+        Peek::Unknown => Peek::Unknown,
+    })
+}
+
 /// Whether `len` bytes at `address` can be written: Fault if not. They are written with what they hold: the caller is
 /// about to hand them to a function that overwrites them.
 pub fn writable(address: usize, len: usize) -> Peek<()> {
-    match bytes(address, len) {
+    unless_known(&WRITABLE, address, len, || match bytes(address, len) {
         Peek::Read(mut bytes) => transfer(libc::SYS_process_vm_writev, address, bytes.as_mut_ptr().cast(), len),
         Peek::Fault => Peek::Fault,
         Peek::Unknown => Peek::Unknown,
+    })
+}
+
+/// A page that was found good, and at which tick of the clock.
+type Page = (usize, u64);
+
+thread_local! {
+    /// Const and without Drop: usable at thread exit.
+    static READABLE: Cell<Page> = const { Cell::new((usize::MAX, 0)) };
+    static WRITABLE: Cell<Page> = const { Cell::new((usize::MAX, 0)) };
+}
+
+fn unless_known(
+    known: &'static LocalKey<Cell<Page>>,
+    address: usize,
+    len: usize,
+    ask: impl FnOnce() -> Peek<()>,
+) -> Peek<()> {
+    if own_stack::has_in_use(address, len) {
+        return Peek::Read(());
     }
+    let page = (address / SMALLEST_PAGE, crate::world::now());
+    let is_one = address.saturating_add(len).saturating_sub(1) / SMALLEST_PAGE == page.0;
+    if is_one && known.get() == page {
+        return Peek::Read(());
+    }
+    let answer = ask();
+    if is_one && answer == Peek::Read(()) {
+        known.set(page);
+    }
+    answer
 }
 
 /// process_vm_readv or _writev on ourselves: the kernel's own copy, which answers EFAULT instead of faulting. A raw
@@ -152,6 +198,23 @@ mod tests {
         assert_eq!(buffer, [7; 8]);
         assert_eq!(writable(page(libc::PROT_READ), 8), Peek::Fault);
         assert_eq!(writable(0, 8), Peek::Fault);
+    }
+
+    fn protect(at: usize, protection: c_int) {
+        // SAFETY: a page of our own.
+        assert_eq!(unsafe { libc::mprotect(at as *mut c_void, page_size(), protection) }, 0);
+    }
+
+    #[test]
+    fn what_is_known_of_a_page_is_no_more_than_was_asked() {
+        let at = page(libc::PROT_READ);
+        assert_eq!(readable(at + 8, 8), Peek::Read(()));
+        assert_eq!(readable(at, page_size()), Peek::Read(()));
+        assert_eq!(writable(at + 8, 8), Peek::Fault, "readable is not writable");
+        protect(at, libc::PROT_NONE);
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        assert_eq!(readable(at + 8, 8), Peek::Fault, "not for long");
+        assert_eq!(readable(8, 8), Peek::Fault, "nor of another page");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! module of each frame, for the module may be gone when a report wants it.
 
 mod modules;
+#[cfg(target_arch = "x86_64")]
+mod rules;
 mod unwind;
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::check::Fault;
 use crate::finding::{Action, Finding, ObjectInfo, Origin as Came, Stacks};
 use crate::ledger::Kind;
+use crate::report::Age;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
 use crate::track::{
@@ -327,8 +328,7 @@ fn came(reference: &Reference) -> Came {
 
 /// "2.1 s ago".
 pub fn ago(now: u64, then: u64) -> String {
-    let age = Duration::from_nanos(now.saturating_sub(then));
-    format!("{:.1} s ago", age.as_secs_f64())
+    format!("{} ago", Age(Duration::from_nanos(now.saturating_sub(then))))
 }
 
 /// The name of an errno value that these calls answer, else its number.

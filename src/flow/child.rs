@@ -124,7 +124,11 @@ impl Guard {
     /// Umems of a VFIO context are structs of another layout, which export and import misread. Such a context has no
     /// device file.
     pub(super) fn refuse_vfio(&self, function: &dyn Named, argument: &'static str, context: usize) -> Option<i32> {
-        if context == 0 || peek::cmd_fd(context) != Some(-1) {
+        let cmd_fd = match self.tracker.open_context(context) {
+            Some(known) => Some(known.cmd_fd),
+            None => peek::cmd_fd(context),
+        };
+        if context == 0 || cmd_fd != Some(-1) {
             return None;
         }
         let fault = Fault::forwarded(Rule::UmemOnVfio, Severity::Error);

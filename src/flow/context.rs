@@ -60,8 +60,10 @@ impl Guard {
 
     /// A context remembered as closed whose address holds an open one again, made where we did not see it.
     fn forget_if_reborn(&self, context: usize) {
-        let Some(known) = self.tracker.context(context) else { return };
-        if !known.is_open() && self.looks_open(context) {
+        if self.tracker.is_open_context(context) || self.tracker.context(context).is_none() {
+            return;
+        }
+        if self.looks_open(context) {
             self.tracker.forget_closed_context(context);
         }
     }

@@ -44,6 +44,19 @@ pub(super) fn own_code() -> Range<usize> {
     range
 }
 
+/// The index to the unwind table of the module that an address lies in (`.eh_frame_hdr`), and what comes behind it.
+pub(super) fn unwind_header(address: usize) -> Option<&'static [u8]> {
+    rest_of_segment(Info::of(address)?.unwind_header)
+}
+
+/// From an address to the end of its segment, as far as that may be read.
+pub(super) fn rest_of_segment(address: usize) -> Option<&'static [u8]> {
+    let info = Info::of(address)?;
+    let range = address..info.segment(address)?.end;
+    // SAFETY: inside a readable segment of a module that has code of a call under way, so it stays loaded.
+    info.is_readable(&range).then(|| unsafe { std::slice::from_raw_parts(address as *const u8, range.len()) })
+}
+
 /// glibc's `struct dl_find_object` (dlfcn.h).
 #[repr(C)]
 struct Found {
@@ -73,6 +86,7 @@ struct Info {
     base: usize,
     name: *const c_char,
     headers: &'static [libc::Elf64_Phdr],
+    unwind_header: usize,
 }
 
 impl Info {
@@ -88,7 +102,7 @@ impl Info {
         };
         // SAFETY: the link map of a module that has code of a call under way, so it stays loaded.
         let map = unsafe { found.link_map.as_ref() }?;
-        Some(Info { base: map.addr, name: map.name, headers: headers(&found) })
+        Some(Info { base: map.addr, name: map.name, headers: headers(&found), unwind_header: found.eh_frame.addr() })
     }
 
     fn headers(&self) -> &[libc::Elf64_Phdr] {

@@ -1,7 +1,91 @@
-//! Walking the stack with the unwinder that comes with the compiler.
+//! Walking the stack: by remembered rules where they reach, else with the unwinder that comes with the compiler.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use super::rules::{self, Base, Rule};
+
+/// Writes the addresses of the calls, the innermost first, until the slice is full; how many there were. The innermost
+/// ones that lie in `skip` are left out.
+#[inline(always)]
+pub(super) fn walk(addresses: &mut [usize], skip: Range<usize>) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(len) = walk_by_rules(Registers::now(), addresses, &skip) {
+        return len;
+    }
+    walk_by_unwinder(addresses, skip)
+}
+
+/// What the next frame is found with.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Registers {
+    /// The code that the frame is in; for a return address one byte less, which lies in the call.
+    address: usize,
+    stack_pointer: usize,
+    frame_pointer: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    #[inline(always)]
+    fn now() -> Registers {
+        let (address, stack_pointer, frame_pointer);
+        // SAFETY: reads three registers and changes nothing.
+        unsafe {
+            std::arch::asm!(
+                "lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
+                out(reg) address, out(reg) stack_pointer, out(reg) frame_pointer,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        Registers { address, stack_pointer, frame_pointer }
+    }
+
+    /// The caller's. None where that would lead out of what is in use of `stack`.
+    #[inline]
+    fn caller(self, base: Base, cfa: usize, saved: usize, stack: &Range<usize>) -> Option<Registers> {
+        let base = match base {
+            Base::StackPointer => self.stack_pointer,
+            Base::FramePointer => self.frame_pointer,
+        };
+        let cfa = base.checked_add(cfa)?;
+        // Strictly upwards, so that no damaged stack can make a ring.
+        let fits = self.stack_pointer < cfa && cfa <= stack.end && cfa % 8 == 0 && self.stack_pointer <= cfa - saved;
+        if !fits {
+            return None;
+        }
+        // SAFETY: between this thread's stack pointer and the end of its stack, and aligned.
+        let word = |below: usize| unsafe { std::ptr::read_volatile((cfa - below) as *const usize) };
+        let frame_pointer = if saved == 0 { self.frame_pointer } else { word(saved) };
+        Some(Registers { address: word(8).wrapping_sub(1), stack_pointer: cfa, frame_pointer })
+    }
+}
+
+/// None where a frame is not one of the two usual kinds, or this thread is not on its own stack.
+#[cfg(target_arch = "x86_64")]
+fn walk_by_rules(start: Registers, addresses: &mut [usize], skip: &Range<usize>) -> Option<usize> {
+    let stack = crate::own_stack::bounds();
+    if !stack.contains(&start.stack_pointer) {
+        return None;
+    }
+    let (mut frame, mut len) = (start, 0);
+    loop {
+        if len > 0 || !skip.contains(&frame.address) {
+            *addresses.get_mut(len)? = frame.address;
+            len += 1;
+            if len == addresses.len() {
+                return Some(len);
+            }
+        }
+        frame = match rules::at(frame.address) {
+            Rule::Caller { base, cfa, saved } => frame.caller(base, cfa, saved, &stack)?,
+            Rule::Outermost => return Some(len),
+            Rule::Other => return None,
+        };
+    }
+}
 
 /// `_URC_NO_REASON`: go on.
 const GO_ON: c_int = 0;
@@ -27,9 +111,8 @@ struct Walk<'a> {
     skip: Range<usize>,
 }
 
-/// Writes the addresses of the calls, the innermost first, until the slice is full; how many there were. The innermost
-/// ones that lie in `skip` are left out.
-pub(super) fn walk(addresses: &mut [usize], skip: Range<usize>) -> usize {
+#[cold]
+fn walk_by_unwinder(addresses: &mut [usize], skip: Range<usize>) -> usize {
     let mut walk = Walk { addresses, len: 0, skip };
     // SAFETY: `step` takes exactly the pointer given here, which lives until the call returns.
     unsafe { _Unwind_Backtrace(step, (&raw mut walk).cast()) };
@@ -54,4 +137,98 @@ extern "C" fn step(context: *mut Context, walk: *mut c_void) -> c_int {
     *slot = address;
     walk.len += 1;
     if walk.len < walk.addresses.len() { GO_ON } else { END }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    // A frame that only its frame pointer leads out of: how far the stack pointer moves is the caller's to say.
+    std::arch::global_asm!(
+        ".globl verbsguard_test_frame",
+        "verbsguard_test_frame:",
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, rsi",
+        "call rdi",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+    );
+
+    unsafe extern "C" {
+        fn verbsguard_test_frame(inside: extern "C" fn(), size: usize);
+    }
+
+    thread_local! {
+        static DEPTH: Cell<usize> = const { Cell::new(0) };
+        static WALKS: RefCell<[Vec<usize>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+    }
+
+    extern "C" fn descend() {
+        let depth = DEPTH.get();
+        if depth > 0 {
+            DEPTH.set(depth - 1);
+            // SAFETY: keeps what a function must keep, and the stack aligned.
+            unsafe { verbsguard_test_frame(descend, 48 * depth) };
+        } else {
+            WALKS.set(both());
+        }
+    }
+
+    /// Both walks from one place, without the innermost frame, where they differ.
+    fn both() -> [Vec<usize>; 2] {
+        let (mut one, mut other) = ([0; 64], [0; 64]);
+        let by_rules = walk_by_rules(Registers::now(), &mut one, &(0..0)).expect("compiled code alone");
+        let by_unwinder = walk_by_unwinder(&mut other, 0..0);
+        // The unwinder's own walk begins one frame deeper.
+        let start = other.iter().position(|address| *address == one[1]).expect("a common frame");
+        [one[1..by_rules].to_vec(), other[start..by_unwinder].to_vec()]
+    }
+
+    fn walks(depth: usize) -> [Vec<usize>; 2] {
+        DEPTH.set(depth);
+        descend();
+        WALKS.take()
+    }
+
+    #[test]
+    fn rules_lead_where_the_unwinder_goes() {
+        for depth in [0, 1, 9] {
+            let [by_rules, by_unwinder] = std::thread::spawn(move || walks(depth)).join().expect("a thread");
+            assert_eq!(by_rules, by_unwinder, "depth {depth}");
+            assert!(by_rules.len() > 2 * depth);
+        }
+    }
+
+    #[test]
+    fn a_stack_that_leads_nowhere_is_left_alone() {
+        let mut addresses = [0; 16];
+        let start = Registers::now();
+        let elsewhere = Registers { stack_pointer: 0x1000, ..start };
+        assert_eq!(walk_by_rules(elsewhere, &mut addresses, &(0..0)), None);
+        let stack = crate::own_stack::bounds();
+        for frame_pointer in [
+            0,
+            8,
+            start.stack_pointer - 64,
+            start.stack_pointer - 16,
+            stack.end,
+            usize::MAX - 7,
+            start.stack_pointer + 1,
+        ] {
+            let damaged = Registers { frame_pointer, ..start };
+            for saved in [0, 16] {
+                let caller = damaged.caller(Base::FramePointer, 16, saved, &stack);
+                assert!(caller.is_none(), "{frame_pointer:#x}, {saved}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 /*
  * An option that does not exist, and one with a bad value, are told; the rest applies.
  *
- * options: modes=strict:limit=many:exitcode=9
+ * env: VERBSGUARD_OPTIONS=modes=strict:limit=many:exitcode=9
  * log: stderr
  * shows: modes
  * shows: many

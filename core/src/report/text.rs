@@ -70,7 +70,8 @@ impl Block {
         let (on, off) = if color { (hue(finding.severity), "\x1b[0m") } else { ("", "") };
         let place = match (finding.function.as_ref(), &finding.argument) {
             ("exit", _) => "at exit".into(),
-            (function, argument) => format!("in {function}({})", argument.as_deref().unwrap_or_default()),
+            (function, Some(argument)) => format!("in {function}({argument})"),
+            (function, None) => format!("in {function}"),
         };
         let pid = finding.stamp.pid;
         let head = format!("=={pid}=={severity}: verbsguard: {} {place}", finding.rule);
@@ -151,13 +152,15 @@ fn holder_line(holder: &HolderInfo, born: &str) -> String {
     line
 }
 
-struct Age(Duration);
+/// A length of time for people: "12 ms", "2.1 s", "5 min".
+pub struct Age(pub Duration);
 
 impl fmt::Display for Age {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
         match seconds {
-            0..60 => write!(f, "{:.1} s", self.0.as_secs_f64()),
+            0 => write!(f, "{} ms", self.0.as_millis()),
+            1..60 => write!(f, "{:.1} s", self.0.as_secs_f64()),
             60..3600 => write!(f, "{} min", seconds / 60),
             3600..86_400 => write!(f, "{} h", seconds / 3600),
             _ => write!(f, "{} days", seconds / 86_400),

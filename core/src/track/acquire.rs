@@ -11,13 +11,17 @@ use crate::check::{self, BlobView, Fault, HandleView};
 use crate::ledger::{Generation, Kind};
 use crate::rules::Rule;
 
-/// A creating call under way, in a context that is known.
+/// A creating call under way, in a context that is known and open.
 #[derive(Clone, Copy, Debug)]
 pub struct BirthToken {
     /// The context that the call names.
     pub context: ContextId,
+    /// Its address.
+    pub address: usize,
     /// Its device file.
     pub file: FileIndex,
+    /// The number of that file's descriptor when it was opened.
+    pub cmd_fd: i32,
 }
 
 /// What a creating call brought.
@@ -40,13 +44,13 @@ pub struct Newborn {
 impl Tracker {
     /// Before a call that makes something in the context at `address`. `None` in the outcome: an unknown context.
     pub fn begin_birth(&self, address: usize) -> Verdict<BirthToken> {
+        if let Some(token) = self.open_context(address) {
+            return Verdict::forward(Some(token));
+        }
         let contexts = read(&self.contexts);
         let Some(context) = contexts.get(address) else { return Verdict::forward(None) };
-        let faults = check::context(context);
         let subject = || Subject::Context(address, Box::new(context.clone()));
-        self.verdict(faults, subject, || {
-            context.is_open().then_some(BirthToken { context: context.id, file: context.file })
-        })
+        self.verdict(check::context(context), subject, || None)
     }
 
     /// After a call that brought `newborn`.

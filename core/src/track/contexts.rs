@@ -1,12 +1,13 @@
 //! Opening, importing and closing contexts.
 
+use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::patience::{read, write};
 use super::{
-    Context, ContextId, ContextOrigin, ContextState, DeviceFile, FileIndex, Lost, Mark, Subject, Thing, Tracker,
-    Verdict, World,
+    BirthToken, Context, ContextId, ContextOrigin, ContextState, Contexts, DeviceFile, FileIndex, Lost, Mark, Subject,
+    Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, Fault};
 use crate::rules::{Rule, Severity};
@@ -39,6 +40,17 @@ impl CloseToken {
     pub fn address(&self) -> usize {
         self.address
     }
+}
+
+thread_local! {
+    /// The open context that this thread asked for last, and the version of the tracker's contexts that had it.
+    static LATEST: Cell<(u64, Option<BirthToken>)> = const { Cell::new((0, None)) };
+}
+
+/// A number that no tracker's contexts have had.
+pub(super) fn new_version() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl Tracker {
@@ -75,12 +87,41 @@ impl Tracker {
             born: mark,
             closed: Mark::default(),
         };
-        write(&self.contexts).insert(opened.address, context);
+        self.change_contexts(|contexts| contexts.insert(opened.address, context));
+    }
+
+    /// Every change of which contexts are open goes through here, so that no thread goes on with what it remembers.
+    fn change_contexts<R>(&self, change: impl FnOnce(&mut Contexts) -> R) -> R {
+        let mut contexts = write(&self.contexts);
+        let answer = change(&mut contexts);
+        self.contexts_version.store(new_version(), Ordering::Release);
+        answer
+    }
+
+    /// The open context at `address`. Takes no lock where this thread has asked for the same one last.
+    #[inline]
+    pub fn open_context(&self, address: usize) -> Option<BirthToken> {
+        match LATEST.get() {
+            (version, Some(token))
+                if token.address == address && version == self.contexts_version.load(Ordering::Acquire) =>
+            {
+                Some(token)
+            }
+            _ => self.find_open_context(address),
+        }
+    }
+
+    fn find_open_context(&self, address: usize) -> Option<BirthToken> {
+        let contexts = read(&self.contexts);
+        let context = contexts.get(address).filter(|context| context.is_open())?;
+        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd };
+        LATEST.set((self.contexts_version.load(Ordering::Acquire), Some(token)));
+        Some(token)
     }
 
     /// Whether a context is open at `address`.
     pub fn is_open_context(&self, address: usize) -> bool {
-        read(&self.contexts).get(address).is_some_and(Context::is_open)
+        self.open_context(address).is_some()
     }
 
     /// The context at `address`, open or remembered as closed.
@@ -106,7 +147,7 @@ impl Tracker {
 
     /// Forgets the closed context at `address`, where another stands now.
     pub fn forget_closed_context(&self, address: usize) {
-        write(&self.contexts).forget_closed(address);
+        self.change_contexts(|contexts| contexts.forget_closed(address));
     }
 
     /// After `ibv_import_device(cmd_fd)` succeeded: the number must not be that of another live context.
@@ -143,7 +184,7 @@ impl Tracker {
             }
             return Vec::new();
         }
-        write(&self.contexts).close(token.address, token.id, mark);
+        self.change_contexts(|contexts| contexts.close(token.address, token.id, mark));
         self.drop_children_of(token.id);
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;

@@ -107,6 +107,7 @@ pub struct Tracker {
     pub policy: Policy,
     table: Table,
     contexts: RwLock<Contexts>,
+    contexts_version: AtomicU64,
     files: RwLock<Vec<Arc<DeviceFile>>>,
     serial: AtomicU64,
 }
@@ -119,6 +120,7 @@ impl Tracker {
             policy,
             table: Table::default(),
             contexts: RwLock::default(),
+            contexts_version: AtomicU64::new(contexts::new_version()),
             files: RwLock::default(),
             serial: AtomicU64::new(1),
         }

@@ -1,7 +1,7 @@
 //! The auditor: the programs of tests-c/audit, which reach verbs by dlopen and dlsym, on every rdma-core.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -149,12 +149,23 @@ impl Bench {
         Ok(folder)
     }
 
-    /// `verbsguard run` adds the auditor by itself, and then the program finds what it expects; without the auditor the
+    /// A script that starts the program.
+    fn launcher(&self, program: &Path) -> Outcome<PathBuf> {
+        let path = program.with_extension("sh");
+        let at = |error| format!("{}: {error}", path.display());
+        fs::write(&path, format!("#!/bin/sh\nexec '{}'\n", program.display())).map_err(at)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(at)?;
+        Ok(path)
+    }
+
+    /// `verbsguard run` adds the auditor by itself, also where it cannot see that the program needs it, and then the program finds what it expects; without the auditor the
     /// program says that it does not find the guard.
     fn test(&self, program: &Program) -> Outcome {
         self.compile(program)?;
         let (path, folder) = (self.folder.join(&program.name), self.scratch(&program.name)?);
         run::guarded(&path, &folder, &program.expectation)?;
+        let beside = self.scratch(&format!("{}-started", program.name))?;
+        run::guarded(&self.launcher(&path)?, &beside, &program.expectation)?;
         let without = run::run(&path, &folder, &["--audit=off"], &[])?;
         let expected = if program.unaudited { program.expectation.end() } else { End::Status(BROKEN) };
         if without.end != expected {

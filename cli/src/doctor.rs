@@ -114,7 +114,9 @@ impl Doctor {
 
 fn judge(examination: &Examination) -> Answer {
     let has = |wanted| examination.entry_points.iter().any(|verdict| verdict.interception() == wanted);
-    let hides = |program: &examine::Examined| !program.opens.is_empty() || !program.scripts.is_empty();
+    let hides = |program: &examine::Examined| {
+        [&program.scripts, &program.starts, &program.opens].iter().any(|paths| !paths.is_empty())
+    };
     let used = [Interception::Linked, Interception::Audit, Interception::LinkedAndAudit].into_iter().any(has);
     match &examination.program {
         None if examination.libraries.is_empty() => Answer::Unknown,

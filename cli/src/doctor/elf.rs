@@ -29,6 +29,8 @@ pub struct Elf {
     pub asks: bool,
     /// Opens libraries by name.
     pub opens: bool,
+    /// Starts other programs.
+    pub starts: bool,
     /// The verbs functions whose names stand in its data.
     pub names: BTreeSet<String>,
     /// Names libibverbs or libmlx5 in its data.
@@ -82,6 +84,8 @@ impl Elf {
             match import?.name().name().unwrap_or_default() {
                 b"dlsym" | b"dlvsym" => self.asks = true,
                 b"dlopen" | b"dlmopen" => self.opens = true,
+                b"system" | b"popen" => self.starts = true,
+                name if name.starts_with(b"exec") || name.starts_with(b"posix_spawn") => self.starts = true,
                 _ => {}
             }
         }

@@ -53,6 +53,8 @@ pub struct Examined {
     pub obstacle: Option<String>,
     /// Who opens libraries by name, so that more may come than is seen here.
     pub opens: Vec<PathBuf>,
+    /// Who starts other programs.
+    pub starts: Vec<PathBuf>,
     /// Who opens rdma-core by name.
     pub opens_verbs: Vec<PathBuf>,
     /// Who holds a copy of libibverbs inside.
@@ -126,16 +128,16 @@ pub fn glance(command: &[OsString]) -> Glance {
 
 fn wanted(examined: &Examined, facts: Facts) -> Audit {
     let in_sight = facts.askers().next().is_some() || !examined.opens_verbs.is_empty();
-    let hidden = !examined.opens.is_empty() || !examined.scripts.is_empty();
     match facts.no_audit {
         _ if examined.obstacle.is_some() => Audit::Needless,
         Some(why) if in_sight => Audit::Impossible(why),
-        None if in_sight || (hidden && facts.bindings.is_empty()) => Audit::Wanted,
+        // A shell or a launcher: what it starts has its environment.
+        None if in_sight || facts.bindings.is_empty() => Audit::Wanted,
         _ => Audit::Needless,
     }
 }
 
-/// libibverbs opens its providers, and the C library what its configuration names: nobody else's business.
+/// What libibverbs, the C library and the guard open and start is nobody else's business.
 fn is_system(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     verbs_library(path).is_some() || name.starts_with("libc.so") || name.starts_with("libverbsguard")
@@ -172,8 +174,9 @@ fn look_at(program: Program, guard: &Path) -> Result<(Examined, Facts, Answer), 
     facts.obstacle.clone_from(&examined.obstacle);
     examined.hidden_copies = facts.hidden_copies().cloned().collect();
     examined.opens_verbs = facts.openers().cloned().collect();
-    let opens = facts.objects.iter().filter(|(path, elf)| elf.opens && !is_system(path));
-    examined.opens = opens.map(|(path, _)| path.clone()).collect();
+    let others = || facts.objects.iter().filter(|(path, _)| !is_system(path));
+    examined.opens = others().filter(|(_, elf)| elf.opens).map(|(path, _)| path.clone()).collect();
+    examined.starts = others().filter(|(_, elf)| elf.starts).map(|(path, _)| path.clone()).collect();
     Ok((examined, facts, answer))
 }
 

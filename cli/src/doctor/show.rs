@@ -112,8 +112,9 @@ fn opener_lines(out: &mut String, program: &Examined) {
         let names = names(&program.opens);
         out.push_str(&format!("{names} can open libraries by name; what it opens is not seen from outside.\n"));
     }
-    if !program.scripts.is_empty() {
-        out.push_str("What the script starts is guarded as it is, and can be looked at in the same way.\n");
+    if !program.starts.is_empty() {
+        let names = names(&program.starts);
+        out.push_str(&format!("{names} can start programs; they are guarded too, and can be looked at in this way.\n"));
     }
 }
 

@@ -38,6 +38,10 @@ impl Record for Shared {
         self.view.state()
     }
 
+    fn state_mut(&mut self) -> &mut FileState {
+        self.view.state_mut()
+    }
+
     fn set_lost(&mut self) {
         self.view.set_lost();
     }
@@ -51,7 +55,9 @@ impl Record for Shared {
         if !matches!(event, Event::Opened { .. }) {
             ledger.append(event);
         }
-        self.view.tell_own(event);
+        if !matches!(event, Event::Acquired { .. } | Event::Released { .. }) {
+            self.view.tell_own(event);
+        }
     }
 
     fn refresh(&mut self) {

@@ -54,6 +54,11 @@ impl View {
         &self.state
     }
 
+    /// What is known, to count this process's own references in.
+    pub fn state_mut(&mut self) -> &mut FileState {
+        &mut self.state
+    }
+
     /// Takes in an event about this process's own references, which it does not read.
     pub fn tell_own(&mut self, event: &Event) {
         if !event.is_shared() {

@@ -1,6 +1,9 @@
 //! The state of one device file: the fold of its events.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+
+use foldhash::{HashMap, HashSet};
 
 use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, Mark, Object, ObjectState, Reference};
@@ -31,6 +34,8 @@ pub struct FileState {
     pub(super) queued: HashSet<Generation>,
     pub(super) referenced: HashMap<Generation, HashSet<(HolderId, Serial)>>,
     pub(super) holdings: HashMap<HolderId, Holding>,
+    /// References of the process that folds, which knows them itself: only their number is kept.
+    mine: HashMap<Generation, u32>,
 }
 
 impl FileState {
@@ -209,10 +214,43 @@ impl FileState {
         holders.remove(&(reference.holder, reference.serial));
         if holders.is_empty() {
             self.referenced.remove(&reference.generation);
-            if self.objects.get(&reference.generation).is_some_and(|object| !object.may_live()) {
-                self.retire(reference.generation);
-            }
+            self.retire_if_dead(reference.generation);
         }
+    }
+
+    fn retire_if_dead(&mut self, generation: Generation) {
+        if self.objects.get(&generation).is_some_and(|object| !object.may_live()) {
+            self.retire(generation);
+        }
+    }
+
+    /// This process has one reference more to an object.
+    pub fn hold(&mut self, generation: Generation) {
+        *self.mine.entry(generation).or_default() += 1;
+    }
+
+    /// One of them has ended.
+    pub fn let_go(&mut self, generation: Generation) {
+        let Entry::Occupied(mut held) = self.mine.entry(generation) else { return };
+        *held.get_mut() -= 1;
+        if *held.get() == 0 {
+            held.remove();
+            self.retire_if_dead(generation);
+        }
+    }
+
+    /// How many references this process has to an object.
+    pub fn held(&self, generation: Generation) -> u32 {
+        self.mine.get(&generation).copied().unwrap_or(0)
+    }
+
+    /// What this process holds goes on to be counted in `next`, its record from now on.
+    pub fn hand_over(&mut self, next: &mut FileState) {
+        next.mine = std::mem::take(&mut self.mine);
+    }
+
+    fn is_referenced(&self, generation: Generation) -> bool {
+        self.referenced.contains_key(&generation) || self.mine.contains_key(&generation)
     }
 
     fn children(&mut self, holder: HolderId, key: (Handle, Generation, ChildKind), delta: i32) {
@@ -226,7 +264,7 @@ impl FileState {
 
     /// A dead object that nobody references is remembered for a while.
     fn retire(&mut self, generation: Generation) {
-        if self.referenced.contains_key(&generation) {
+        if self.is_referenced(generation) {
             return;
         }
         if self.queued.insert(generation) {
@@ -242,7 +280,7 @@ impl FileState {
 
     fn forget(&mut self, generation: Generation) {
         // A reference may have been told of after the object was retired.
-        if self.referenced.contains_key(&generation) {
+        if self.is_referenced(generation) {
             return;
         }
         self.previous.remove(&generation);
@@ -264,8 +302,8 @@ impl FileState {
 
     /// Forgets all objects, to fold a snapshot in their place; references stay.
     pub fn forget_objects(&mut self) {
-        let FileState { next, lost, referenced, holdings, .. } = std::mem::take(self);
-        *self = FileState { next, lost, referenced, holdings, ..FileState::default() };
+        let FileState { next, lost, referenced, holdings, mine, .. } = std::mem::take(self);
+        *self = FileState { next, lost, referenced, holdings, mine, ..FileState::default() };
     }
 
     /// Notes that events may be missing: nothing is whole from now on.

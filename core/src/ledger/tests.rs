@@ -190,3 +190,42 @@ fn a_history_is_whole_when_the_opener_was_guarded_and_no_stranger_came() {
     lost.set_lost();
     assert!(!lost.whole());
 }
+
+#[test]
+fn a_dead_object_stays_known_as_long_as_this_process_holds_it() {
+    let mut state = fold(&[born(PD, 10, A)]);
+    let held = now(&state).0;
+    state.hold(held);
+    state.hold(held);
+    state.push(&destroyed(held, A));
+    let bury_others = |state: &mut FileState| {
+        for _ in 0..2 * REMEMBERED_DEAD {
+            state.push(&born(PD, 11, A));
+            let young = now(state).0;
+            state.push(&destroyed(young, A));
+        }
+    };
+    state.let_go(held);
+    bury_others(&mut state);
+    assert_eq!(state.held(held), 1);
+    assert!(state.object_by_generation(held).is_some(), "one reference is left");
+    state.forget_objects();
+    assert_eq!(state.held(held), 1, "what is held here is not in the log");
+    state.let_go(held);
+    bury_others(&mut state);
+    assert_eq!((state.held(held), state.object_by_generation(held).is_some()), (0, false));
+}
+
+#[test]
+fn what_is_held_is_forgotten_in_time_like_the_rest() {
+    let mut state = fold(&[born(PD, 10, A)]);
+    let held = now(&state).0;
+    state.hold(held);
+    state.push(&destroyed(held, A));
+    state.let_go(held);
+    assert!(state.object_by_generation(held).is_some(), "remembered for a while");
+    for _ in 0..=REMEMBERED_DEAD {
+        state.push(&born(PD, 11, A));
+    }
+    assert!(state.object_by_generation(held).is_none());
+}

@@ -3,15 +3,16 @@
 //! Its state is the fold of its events. Where a ledger is at hand they go through that, so that all processes of the
 //! device file fold the same ones in the same order; otherwise this process folds its own.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use parking_lot::{ArcMutexGuard, Mutex, MutexGuard, RawMutex};
 
 use super::patience::lock;
-use super::{ContextId, End, FileIndex, Mark, Me, Origin, Reference};
+use super::{ContextId, End, FileIndex, Mark, Origin, Reference};
 use crate::check::{Fate, errno};
 use crate::finding::{HolderInfo, HolderState, Role};
 use crate::ledger::{
@@ -36,9 +37,11 @@ pub trait Record: Send {
     fn me(&self) -> HolderId;
     /// What is known, as of the last refresh.
     fn state(&self) -> &FileState;
+    /// The same, to count this process's own references in.
+    fn state_mut(&mut self) -> &mut FileState;
     /// Nothing can be said any more to have been seen in whole.
     fn set_lost(&mut self);
-    /// Records an event of this process.
+    /// Records an event of this process. Its own references are for others to know: here they are counted.
     fn tell(&mut self, event: &Event);
     /// Takes in what others told about objects. With nothing new this is cheap.
     fn refresh(&mut self);
@@ -69,11 +72,16 @@ impl Record for Alone {
     fn state(&self) -> &FileState {
         &self.0
     }
+    fn state_mut(&mut self) -> &mut FileState {
+        &mut self.0
+    }
     fn set_lost(&mut self) {
         self.0.set_lost();
     }
     fn tell(&mut self, event: &Event) {
-        self.0.push(event);
+        if event.is_shared() {
+            self.0.push(event);
+        }
     }
     fn refresh(&mut self) {}
     fn refresh_all(&mut self) {}
@@ -131,13 +139,12 @@ impl Death {
 /// What may change of a device file.
 pub(super) struct Inside {
     record: Box<dyn Record>,
-    /// Objects that this process made or referred to, and orphans that it has told.
-    touched: HashSet<Generation>,
-    told: HashSet<Generation>,
+    /// Objects that this process made or referred to; for those made here the context that holds the owning reference.
+    touched: FxHashMap<Generation, Option<ContextId>>,
+    /// Orphans that it has told.
+    told: FxHashSet<Generation>,
     /// Objects that are gone by a call that nobody told of.
-    vanished: HashSet<Generation>,
-    /// The context that holds the owning reference, for objects made here.
-    owners: HashMap<Generation, ContextId>,
+    vanished: FxHashSet<Generation>,
 }
 
 impl Default for Inside {
@@ -148,23 +155,30 @@ impl Default for Inside {
 
 impl Inside {
     fn new(record: Box<dyn Record>) -> Self {
-        Inside {
-            record,
-            touched: HashSet::new(),
-            told: HashSet::new(),
-            vanished: HashSet::new(),
-            owners: HashMap::new(),
-        }
+        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default(), vanished: FxHashSet::default() }
     }
 
-    /// Whether a reference to an object is known that is not this process's own with this serial. One of a holder that
-    /// died without a word refers to nothing any more.
-    fn has_others(&mut self, generation: Generation, serial: Option<u64>) -> bool {
+    /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
+    /// word refers to nothing any more.
+    fn has_more(&mut self, generation: Generation, own: u32) -> bool {
+        let state = self.record.state();
+        if state.held(generation) > own {
+            return true;
+        }
         let me = self.record.me();
-        let is_it = |one: &ledger::Reference| one.holder == me && Some(one.serial) == serial.map(Serial);
-        let holders: Vec<_> =
-            self.record.state().references(generation).filter(|one| !is_it(one)).map(|one| one.holder).collect();
-        holders.into_iter().any(|holder| holder == me || self.record.is_alive(holder))
+        let others: Vec<_> = state.references_of_others(generation, me).map(|one| one.holder).collect();
+        others.into_iter().any(|holder| self.record.is_alive(holder))
+    }
+
+    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
+    fn ended(&mut self, generation: Generation, origin: Origin) {
+        let object = self.record.state().object_by_generation(generation);
+        if object.is_none_or(|object| !object.may_live()) {
+            self.touched.remove(&generation);
+            self.told.remove(&generation);
+        } else if origin == Origin::Owned {
+            self.touched.insert(generation, None);
+        }
     }
 
     /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
@@ -176,8 +190,8 @@ impl Inside {
         let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
         objects.retain(|object| {
             let maker = object.born.holder;
-            let is_ours = maker == me || self.touched.contains(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.vanished.contains(&object.generation) && !self.has_others(object.generation, None)
+            let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
+            is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, 0)
         });
         objects.sort_by_key(|object| object.generation);
         objects
@@ -227,7 +241,8 @@ impl DeviceFile {
     /// The same device file in a forked child, which is a holder of its own and joins with `record` where others can
     /// know of it.
     pub(super) fn inherited(&self, mut inside: Inside, record: Option<Box<dyn Record>>) -> DeviceFile {
-        if let Some(record) = record {
+        if let Some(mut record) = record {
+            inside.record.state_mut().hand_over(record.state_mut());
             // The parent's record is left as it is: it is the parent's to write in.
             std::mem::forget(std::mem::replace(&mut inside.record, record));
         }
@@ -298,7 +313,7 @@ impl DeviceFile {
         let mut inside = lock(&self.inside);
         let generation = born(&mut inside, &new, true);
         reference.generation = Some(generation);
-        inside.owners.insert(generation, reference.context);
+        inside.touched.insert(generation, Some(reference.context));
         acquired(&mut inside, &reference);
         reference
     }
@@ -313,9 +328,20 @@ impl DeviceFile {
         acquired(&mut lock(&self.inside), reference);
     }
 
-    /// A reference ended here.
-    pub fn released(&self, serial: u64, how: How, mark: Mark) {
-        self.tell(|holder| Event::Released { holder, serial: Serial(serial), how, stamp: mark.into() });
+    /// `reference` came with a fork: it is counted already, but others do not know of it.
+    pub(super) fn tell_inherited(&self, reference: &Reference) {
+        tell_acquired(&mut lock(&self.inside), reference);
+    }
+
+    /// The reference with this serial, to this object, ended here.
+    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, mark: Mark) {
+        let mut inside = lock(&self.inside);
+        let holder = inside.record.me();
+        inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: mark.into() });
+        if let Some(generation) = generation {
+            inside.record.state_mut().let_go(generation);
+            inside.ended(generation, origin);
+        }
     }
 
     /// A destroy of an object is under way.
@@ -354,7 +380,8 @@ impl DeviceFile {
     /// A reference vanished without our seeing how: from here on "nobody" and "never" cannot be claimed.
     pub fn lost_sight(&self, reference: &Reference) {
         lock(&self.inside).record.set_lost();
-        self.released(reference.serial, How::Abandoned, reference.born);
+        let named = (reference.serial, reference.generation);
+        self.released(named, reference.origin, How::Abandoned, reference.born);
     }
 
     /// This process has no context on it any more.
@@ -421,20 +448,17 @@ impl DeviceFile {
         }
     }
 
-    /// Whether live references to an object are known besides the one of this process with this serial.
-    pub fn has_others(&self, generation: Generation, serial: u64) -> bool {
-        self.look_at_all().has_others(generation, Some(serial))
+    /// Whether live references to an object are known besides a live one of this process.
+    pub fn has_others(&self, generation: Generation) -> bool {
+        self.look_at_all().has_more(generation, 1)
     }
 
-    /// Who refers to an object besides the reference with this serial, for reports.
-    pub fn holders(&self, generation: Generation, serial: u64, me: &Me, now: u64) -> Vec<HolderInfo> {
+    /// Which other processes refer to an object, for reports.
+    pub fn holders_elsewhere(&self, generation: Generation, now: u64) -> Vec<HolderInfo> {
         let mut inside = self.look_at_all();
-        let ours = inside.record.me();
-        let is_it = |one: &ledger::Reference| one.holder == ours && one.serial == Serial(serial);
-        let mut references: Vec<_> =
-            inside.record.state().references(generation).filter(|one| !is_it(one)).copied().collect();
-        references.sort_by_key(|one| (one.stamp.time_ns, one.serial));
-        references.iter().map(|one| holder_info(&mut *inside.record, one, me, now)).collect()
+        let me = inside.record.me();
+        let references: Vec<_> = inside.record.state().references_of_others(generation, me).copied().collect();
+        references.iter().map(|one| holder_info(&mut *inside.record, one, now)).collect()
     }
 
     /// How an object died, where that is known.
@@ -461,18 +485,7 @@ impl DeviceFile {
 
     /// The context of this process that holds the owning reference.
     pub fn owner(&self, generation: Generation) -> Option<ContextId> {
-        lock(&self.inside).owners.get(&generation).copied()
-    }
-
-    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
-    pub fn ended(&self, generation: Generation) {
-        let mut inside = lock(&self.inside);
-        inside.owners.remove(&generation);
-        let object = inside.record.state().object_by_generation(generation);
-        if object.is_none_or(|object| !object.may_live()) {
-            inside.touched.remove(&generation);
-            inside.told.remove(&generation);
-        }
+        lock(&self.inside).touched.get(&generation).copied().flatten()
     }
 
     /// Whether a live PD here has this pdn.
@@ -522,7 +535,13 @@ fn born(inside: &mut Inside, new: &Newcomer, seen: bool) -> Generation {
 
 fn acquired(inside: &mut Inside, reference: &Reference) {
     let Some(generation) = reference.generation else { return };
-    inside.touched.insert(generation);
+    inside.touched.entry(generation).or_default();
+    inside.record.state_mut().hold(generation);
+    tell_acquired(inside, reference);
+}
+
+fn tell_acquired(inside: &mut Inside, reference: &Reference) {
+    let Some(generation) = reference.generation else { return };
     let origin = match reference.origin {
         _ if reference.inherited => ledger::Origin::Inherited,
         Origin::Owned => ledger::Origin::Owned,
@@ -540,13 +559,9 @@ fn acquired(inside: &mut Inside, reference: &Reference) {
     inside.record.tell(&event);
 }
 
-fn holder_info(record: &mut dyn Record, reference: &ledger::Reference, me: &Me, now: u64) -> HolderInfo {
-    let (pid, comm, alive) = if reference.holder == record.me() {
-        (me.pid, me.comm.clone(), true)
-    } else {
-        let alive = record.is_alive(reference.holder);
-        record.holder(reference.holder).map_or((0, String::new(), alive), |who| (who.pid, who.comm, alive))
-    };
+fn holder_info(record: &mut dyn Record, reference: &ledger::Reference, now: u64) -> HolderInfo {
+    let alive = record.is_alive(reference.holder);
+    let (pid, comm) = record.holder(reference.holder).map_or((0, String::new()), |who| (who.pid, who.comm));
     let role = match reference.origin {
         ledger::Origin::Owned => Role::Owner,
         ledger::Origin::Imported => Role::Importer,

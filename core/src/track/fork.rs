@@ -83,7 +83,7 @@ impl Tracker {
                     && reference.is_live()
                     && let Some(file) = self.file(reference.file).filter(|file| file.is_shared())
                 {
-                    file.imported(reference);
+                    file.tell_inherited(reference);
                 }
             }
         }

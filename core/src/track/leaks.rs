@@ -239,7 +239,7 @@ fn at_exit(
     }
     let generation = reference.generation?;
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation, reference.serial) => Some(orphaned(file, world)),
+        Fate::Alive if !file.has_others(generation) => Some(orphaned(file, world)),
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

@@ -22,6 +22,7 @@ pub struct ReleaseToken {
     file: FileIndex,
     handle: u32,
     generation: Option<Generation>,
+    origin: Origin,
     /// What a destroy will hit: whatever has the handle when it is made, which need not be what the reference meant.
     victim: Option<Generation>,
     end: End,
@@ -48,7 +49,7 @@ enum Look {
 enum Ended {
     /// The provider did nothing.
     Ignored(Subject),
-    /// The reference as it was, if it still stood there.
+    /// The reference as it was, if it still stood there and others share its object.
     Done(Option<Box<Reference>>),
 }
 
@@ -114,6 +115,7 @@ impl Tracker {
                 file: reference.file,
                 handle: reference.handle,
                 generation: reference.generation,
+                origin: reference.origin,
                 victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
                 end,
                 others,
@@ -137,7 +139,7 @@ impl Tracker {
                 // Who else there is matters to a destroy, and to giving up what one owns.
                 let asks = end == End::Destroy || reference.origin == Origin::Owned;
                 let fate = file.fate(reference.kind, reference.handle, generation);
-                (fate, asks && file.has_others(generation, reference.serial))
+                (fate, asks && file.has_others(generation))
             }
             _ => (check::Fate::Unknown, false),
         };
@@ -196,12 +198,9 @@ impl Tracker {
             End::Destroy => How::Destroyed,
             End::Unimport => How::Unimported,
         };
-        file.released(token.serial, how, mark);
-        if let Some(generation) = token.generation {
-            file.ended(generation);
-        }
+        file.released((token.serial, token.generation), token.origin, how, mark);
         match ended {
-            Some(reference) if token.end == End::Destroy && token.others => {
+            Some(reference) => {
                 let rule = match token.kind {
                     Kind::Pd => Rule::PdDestroyedWhileShared,
                     Kind::Umem => Rule::UmemDestroyedWhileShared,
@@ -209,11 +208,11 @@ impl Tracker {
                 let subject = Subject::Reference(token.address, reference);
                 self.counted(vec![(Fault::forwarded(rule, Severity::Note), subject)])
             }
-            _ => Vec::new(),
+            None => Vec::new(),
         }
     }
 
-    /// Marks the reference as released, unless the provider ignored the call. None: its address is another's already.
+    /// Marks the reference as released, unless the provider ignored the call.
     fn end_reference(&self, token: &ReleaseToken, mark: Mark, world: &dyn World) -> Ended {
         let mut shard = self.table.at(token.address);
         let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Ended::Done(None) };
@@ -223,9 +222,9 @@ impl Tracker {
         }
         reference.state = State::Released(token.end);
         reference.ended = mark;
-        let ended = Box::new(reference.clone());
+        let shared = (token.end == End::Destroy && token.others).then(|| Box::new(reference.clone()));
         shard.remember_released(token.address, token.serial);
-        Ended::Done(Some(ended))
+        Ended::Done(shared)
     }
 
     fn roll_back(&self, token: ReleaseToken, error: i32, mark: Mark) -> Vec<(Fault, Subject)> {

@@ -6,16 +6,18 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::stat::{Mode, umask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, chdir, fork, pipe2, setsid};
 use verbsguard_emu_proto::FOLDER_MAX;
@@ -72,11 +74,19 @@ fn make_folder() -> io::Result<PathBuf> {
     for base in candidates.filter(|base| base.is_absolute()) {
         match tempfile::Builder::new().prefix("verbsguard-emu-").tempdir_in(&base) {
             Ok(folder) if folder.path().as_os_str().len() > FOLDER_MAX => problem = "its name is too long".into(),
-            Ok(folder) => return Ok(folder.keep()),
+            Ok(folder) => return open_to_others(folder.keep()),
             Err(error) => problem = error.to_string(),
         }
     }
     Err(io::Error::other(format!("cannot make a folder in XDG_RUNTIME_DIR or /tmp: {problem}")))
+}
+
+/// A device file may be handed to a process of another user, which looks its devices up here too.
+fn open_to_others(folder: PathBuf) -> io::Result<PathBuf> {
+    fs::set_permissions(&folder, Permissions::from_mode(0o711))?;
+    // For what is put there; the sockets get their own.
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
+    Ok(folder)
 }
 
 /// Starts the daemon; gives its folder.

@@ -1,7 +1,6 @@
 //! `verbsguard run`: a command with the guard before rdma-core, and with emulated devices.
 
 pub mod daemon;
-mod discover;
 mod install;
 mod options;
 mod sysfs;
@@ -26,8 +25,7 @@ enum Audit {
 /// finding.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Give the command N emulated mlx5 devices (1 if N is left out) instead of hardware. VERBSGUARD_EMU is set for it,
-    /// and IBV_DRIVERS too where that is unset and the command's rdma-core has its providers beside it
+    /// Give the command N emulated mlx5 devices (1 if N is left out) instead of hardware. VERBSGUARD_EMU is set for it
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
         value_parser = clap::value_parser!(u16).range(1..=DEVICES_MAX as i64))]
     emulate: Option<u16>,
@@ -63,18 +61,21 @@ impl Run {
         if self.audit == Some(Audit::On) {
             return Err("--audit is not available in this version; leave it out".into());
         }
-        let program = discover::find(&self.command[0])
-            .ok_or_else(|| format!("cannot run '{}': there is no such program", self.command[0].display()))?;
+        if !is_program(&self.command[0]) {
+            return Err(format!("cannot run '{}': there is no such program", self.command[0].display()));
+        }
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let preload = self.preload()?;
         if !preload.is_empty() {
             command.env("LD_PRELOAD", preload);
         }
-        command.env("VERBSGUARD_OPTIONS", options::assemble(&self.options, self.json.as_deref())?);
+        let options = options::assemble(&self.options, self.json.as_deref())?;
         if let Some(devices) = self.emulate {
-            self.emulate(&program, devices.into(), &mut command)?;
+            let folder = daemon::start(devices.into(), options::ledger(&options).as_deref())?;
+            command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
         }
+        command.env("VERBSGUARD_OPTIONS", options);
         Ok(command)
     }
 
@@ -91,17 +92,12 @@ impl Run {
         preload.extend(env::var_os("LD_PRELOAD").filter(|value| !value.is_empty()));
         Ok(preload.join(OsStr::new(":")))
     }
+}
 
-    fn emulate(&self, program: &Path, devices: usize, command: &mut Command) -> Result<(), String> {
-        let folder = daemon::start(devices)?;
-        command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
-        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if !is_set("IBV_DRIVERS")
-            && !is_set("RDMAV_DRIVERS")
-            && let Some(driver) = discover::driver(program, &self.command[1..])
-        {
-            command.env("IBV_DRIVERS", driver);
-        }
-        Ok(())
+/// Whether a shell would find it. Asked before devices are made for it.
+fn is_program(program: &OsStr) -> bool {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Path::new(program).is_file();
     }
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use verbsguard_core::options::Options;
 
 use crate::look::Look;
-pub use examine::{AUDITOR, Audit, GUARD, Glance, glance};
+pub use examine::{AUDITOR, Audit, GUARD, audit};
 use examine::{Examination, bundled, examine};
 pub use program::find;
 use system::{LedgerState, Support};

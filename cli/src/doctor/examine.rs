@@ -109,21 +109,10 @@ pub enum Audit {
     Impossible(String),
 }
 
-/// What `run` asks about a command.
-#[derive(Debug)]
-pub struct Glance {
-    /// Whether it is to have the auditor.
-    pub audit: Audit,
-    /// The libibverbs that it starts with.
-    pub libibverbs: Option<PathBuf>,
-}
-
-/// Looks at a command. What cannot be looked at is left as it is: running it will tell.
-pub fn glance(command: &[OsString]) -> Glance {
+/// Whether a command is to have the auditor. What cannot be looked at is left as it is: running it will tell.
+pub fn audit(command: &[OsString]) -> Audit {
     let looked = install::library(GUARD).and_then(|guard| look_at(resolve(command)?, &guard));
-    let Ok((examined, facts, answer)) = looked else { return Glance { audit: Audit::Needless, libibverbs: None } };
-    let libibverbs = answer.libraries.into_iter().find(|path| verbs_library(path) == Some("libibverbs"));
-    Glance { audit: wanted(&examined, facts), libibverbs }
+    looked.map_or(Audit::Needless, |(examined, facts, _)| wanted(&examined, facts))
 }
 
 fn wanted(examined: &Examined, facts: Facts) -> Audit {

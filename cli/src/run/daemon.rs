@@ -6,19 +6,21 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::stat::{Mode, makedev, umask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, chdir, fork, pipe2, setsid};
-use verbsguard_emu_proto::FOLDER_MAX;
+use verbsguard_emu_proto::{FOLDER_MAX, NODE_DEV_MINOR};
 
 use super::sysfs;
 
@@ -35,6 +37,9 @@ const KEEP_ALIVE: RawFd = 200;
 pub struct Daemon {
     #[arg(long)]
     devices: usize,
+    /// The ledger that its programs keep
+    #[arg(long)]
+    ledger: Option<PathBuf>,
 }
 
 impl Daemon {
@@ -55,7 +60,21 @@ impl Daemon {
         }
         say(folder.as_os_str().as_bytes());
         say(b"\n");
-        verbsguard_emu_kernel::serve(&folder, self.devices)
+        let result = verbsguard_emu_kernel::serve(&folder, self.devices);
+        if let Some(ledger) = self.ledger.as_deref().filter(|ledger| ledger.is_dir()) {
+            self.clear(ledger, &folder);
+        }
+        result
+    }
+
+    /// Nobody else can tell from a ledger that the device files of these devices are gone.
+    fn clear(&self, ledger: &Path, folder: &Path) {
+        let directory = if *ledger == verbsguard_ledger::auto() { None } else { Some(ledger) };
+        let Ok(directory) = verbsguard_ledger::Folder::open(directory) else { return };
+        let inode = |device| verbsguard_emu_proto::inode(folder.as_os_str().as_bytes(), device);
+        let inodes: Vec<u64> = (0..self.devices).map(inode).collect();
+        let dev = makedev(0, NODE_DEV_MINOR.into());
+        verbsguard_ledger::clear(&directory, &|id| (id.dev == dev && inodes.contains(&id.ino)).then_some(true));
     }
 }
 
@@ -72,21 +91,29 @@ fn make_folder() -> io::Result<PathBuf> {
     for base in candidates.filter(|base| base.is_absolute()) {
         match tempfile::Builder::new().prefix("verbsguard-emu-").tempdir_in(&base) {
             Ok(folder) if folder.path().as_os_str().len() > FOLDER_MAX => problem = "its name is too long".into(),
-            Ok(folder) => return Ok(folder.keep()),
+            Ok(folder) => return open_to_others(folder.keep()),
             Err(error) => problem = error.to_string(),
         }
     }
     Err(io::Error::other(format!("cannot make a folder in XDG_RUNTIME_DIR or /tmp: {problem}")))
 }
 
-/// Starts the daemon; gives its folder.
-pub fn start(devices: usize) -> Result<PathBuf, String> {
-    launch(devices).and_then(await_folder).map_err(|error| format!("cannot start the emulated device: {error}"))
+/// A device file may be handed to a process of another user, which looks its devices up here too.
+fn open_to_others(folder: PathBuf) -> io::Result<PathBuf> {
+    fs::set_permissions(&folder, Permissions::from_mode(0o711))?;
+    // For what is put there; the sockets get their own.
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
+    Ok(folder)
+}
+
+/// Starts the daemon; gives its folder. In the end it takes its devices out of the ledger.
+pub fn start(devices: usize, ledger: Option<&Path>) -> Result<PathBuf, String> {
+    launch(devices, ledger).and_then(await_folder).map_err(|error| format!("cannot start the emulated device: {error}"))
 }
 
 /// Gives the pipe on which the daemon says that it is ready. The keep-alive pipe's end stays open in this process and
 /// what becomes of it.
-fn launch(devices: usize) -> io::Result<OwnedFd> {
+fn launch(devices: usize, ledger: Option<&Path>) -> io::Result<OwnedFd> {
     let (ready, ready_end) = pipe2(OFlag::O_CLOEXEC)?;
     let (alive, alive_end) = pipe2(OFlag::O_CLOEXEC)?;
     fcntl(&alive_end, FcntlArg::F_DUPFD(KEEP_ALIVE))?;
@@ -97,7 +124,7 @@ fn launch(devices: usize) -> io::Result<OwnedFd> {
             Ok(ready)
         }
         ForkResult::Child => {
-            let _ = detach(ready_end, alive, devices);
+            let _ = detach(ready_end, alive, devices, ledger);
             // The parent sees the pipe end without a word.
             // SAFETY: ends this process without running anything of its parent's.
             unsafe { libc::_exit(1) }
@@ -106,7 +133,7 @@ fn launch(devices: usize) -> io::Result<OwnedFd> {
 }
 
 /// Becomes the daemon in a child's child, so that it is nobody's in the end.
-fn detach(ready: OwnedFd, alive: OwnedFd, devices: usize) -> io::Result<()> {
+fn detach(ready: OwnedFd, alive: OwnedFd, devices: usize, ledger: Option<&Path>) -> io::Result<()> {
     setsid()?;
     // SAFETY: this process has one thread.
     if let ForkResult::Parent { .. } = unsafe { fork() }? {
@@ -117,6 +144,9 @@ fn detach(ready: OwnedFd, alive: OwnedFd, devices: usize) -> io::Result<()> {
     chdir("/")?;
     let mut daemon = Command::new("/proc/self/exe");
     daemon.args(["emu-daemon", "--devices", &devices.to_string()]).env_remove("LD_PRELOAD");
+    if let Some(ledger) = ledger {
+        daemon.arg("--ledger").arg(ledger);
+    }
     Err(daemon.arg0("verbsguard").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).exec())
 }
 

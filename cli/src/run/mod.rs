@@ -1,7 +1,6 @@
 //! `verbsguard run`: a command with the guard before rdma-core, and with emulated devices.
 
 pub mod daemon;
-mod discover;
 pub mod install;
 mod options;
 mod sysfs;
@@ -15,7 +14,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 use verbsguard_emu_proto::{DEVICES_MAX, FOLDER_VARIABLE};
 
-use crate::doctor::{self, AUDITOR, GUARD, Glance};
+use crate::doctor::{self, AUDITOR, GUARD};
 
 /// Whether the auditor goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,8 +27,7 @@ enum Audit {
 /// finding.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Give the command N emulated mlx5 devices (1 if N is left out) instead of hardware. VERBSGUARD_EMU is set for it,
-    /// and IBV_DRIVERS too where that is unset and the command's rdma-core has its providers beside it
+    /// Give the command N emulated mlx5 devices (1 if N is left out) instead of hardware. VERBSGUARD_EMU is set for it
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
         value_parser = clap::value_parser!(u16).range(1..=DEVICES_MAX as i64))]
     emulate: Option<u16>,
@@ -64,20 +62,21 @@ impl Run {
 
     fn prepare(&self) -> Result<Command, String> {
         doctor::find(&self.command[0])?;
-        let glance = doctor::glance(&self.command);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let preload = self.preload()?;
         if !preload.is_empty() {
             command.env("LD_PRELOAD", preload);
         }
-        if self.is_audited(&glance)? {
+        if self.is_audited()? {
             command.env("LD_AUDIT", list([install::library(AUDITOR)?], "LD_AUDIT"));
         }
-        command.env("VERBSGUARD_OPTIONS", options::assemble(&self.options, self.json.as_deref())?);
+        let options = options::assemble(&self.options, self.json.as_deref())?;
         if let Some(devices) = self.emulate {
-            self.emulate(glance, devices.into(), &mut command)?;
+            let folder = daemon::start(devices.into(), options::ledger(&options).as_deref())?;
+            command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
         }
+        command.env("VERBSGUARD_OPTIONS", options);
         Ok(command)
     }
 
@@ -94,31 +93,18 @@ impl Run {
     }
 
     /// Whether the auditor goes along: where it was asked for, or the command looks verbs up by name, or may.
-    fn is_audited(&self, glance: &Glance) -> Result<bool, String> {
+    fn is_audited(&self) -> Result<bool, String> {
         if self.no_guard || self.audit == Some(Audit::Off) {
             return Ok(false);
         }
-        match &glance.audit {
+        match doctor::audit(&self.command) {
             doctor::Audit::Impossible(why) if self.audit.is_some() => Err(format!("--audit: {why}; leave it out")),
             doctor::Audit::Impossible(why) => {
                 eprintln!("verbsguard: calls that {} looks up by name are not seen: {why}", self.command[0].display());
                 Ok(false)
             }
-            audit => Ok(self.audit.is_some() || *audit == doctor::Audit::Wanted),
+            audit => Ok(self.audit.is_some() || audit == doctor::Audit::Wanted),
         }
-    }
-
-    fn emulate(&self, glance: Glance, devices: usize, command: &mut Command) -> Result<(), String> {
-        let folder = daemon::start(devices)?;
-        command.env(FOLDER_VARIABLE, &folder).env("SYSFS_PATH", folder.join("sys"));
-        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if !is_set("IBV_DRIVERS")
-            && !is_set("RDMAV_DRIVERS")
-            && let Some(driver) = discover::driver(glance.libibverbs)
-        {
-            command.env("IBV_DRIVERS", driver);
-        }
-        Ok(())
     }
 }
 

@@ -1,9 +1,9 @@
 //! What `run` tells the guard through VERBSGUARD_OPTIONS.
 
 use std::env;
-use std::path::{Path, absolute};
+use std::path::{Path, PathBuf, absolute};
 
-use verbsguard_core::options::Options;
+use verbsguard_core::options::{Ledger, Options};
 
 /// The exit status of a guarded command with error findings, unless the user says otherwise.
 const EXITCODE: &str = "exitcode=23";
@@ -26,6 +26,15 @@ pub fn assemble(given: &[String], json: Option<&Path>) -> Result<String, String>
         parts.push("format=json".into());
     }
     Ok(parts.join(":"))
+}
+
+/// The ledger's folder, by these options.
+pub fn ledger(options: &str) -> Option<PathBuf> {
+    match Options::parse(&[options]).0.ledger {
+        Ledger::Auto => Some(verbsguard_ledger::auto()),
+        Ledger::Off => None,
+        Ledger::Dir(folder) => absolute(folder).ok(),
+    }
 }
 
 fn checked(option: &str) -> Result<String, String> {

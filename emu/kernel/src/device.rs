@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::locks::Locks;
 use crate::ufile::{Kind, Ufile};
+use crate::wire::Answer;
 
 /// One device.
 #[derive(Debug, Default)]
@@ -29,11 +30,15 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn take(&mut self, first: u32, end: u32) -> u32 {
+    /// ENOMEM where all are in use.
+    fn take(&mut self, first: u32, end: u32) -> Answer<u32> {
+        if self.used.len() >= (end - first) as usize {
+            return Err(libc::ENOMEM);
+        }
         loop {
             self.last = if self.last < first || self.last + 1 >= end { first } else { self.last + 1 };
             if self.used.insert(self.last) {
-                return self.last;
+                return Ok(self.last);
             }
         }
     }
@@ -41,18 +46,18 @@ impl Numbers {
 
 impl Device {
     /// A number for a PD.
-    pub fn new_pdn(&mut self) -> u32 {
+    pub fn new_pdn(&mut self) -> Answer<u32> {
         self.pdns.take(0x20, 1 << 20)
     }
 
     /// An id for a UMEM. From a small range, so that ids come back in a test of some length.
-    pub fn new_umem_id(&mut self) -> u32 {
-        self.umem_ids.take(1, 1 << 16)
+    pub fn new_umem_id(&mut self) -> Answer<u32> {
+        self.umem_ids.take(1, 1 << 18)
     }
 
     /// Keys of a memory region.
     pub fn new_key(&mut self) -> u32 {
-        self.keys += 1;
+        self.keys = (self.keys + 1) & 0x7f_ffff;
         0x1000 + (self.keys << 8)
     }
 

@@ -10,6 +10,7 @@ mod ioctl;
 mod locks;
 mod methods;
 mod server;
+mod session;
 mod ufile;
 mod wire;
 

@@ -24,7 +24,7 @@ struct Lock {
 }
 
 /// All locks on a node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Locks(Vec<Lock>);
 
 /// What a request wants.

@@ -1,30 +1,30 @@
-//! The daemon: sockets, one thread for each device file.
+//! The daemon: its sockets, and who waits on them.
 
+use std::fs::Permissions;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, listen, socket};
-use verbsguard_emu_proto::{DEVICES_MAX, Flock, MAGIC, REQUEST_WORDS, SOCKET_PREFIX, request, word};
+use verbsguard_emu_proto::{DEVICES_MAX, SOCKET_PREFIX};
 
-use crate::control;
 use crate::device::Device;
-use crate::ioctl::Call;
-use crate::locks::{Owner, Wish};
-use crate::methods::{self, Client};
-use crate::ufile::Ufile;
-use crate::wire::{self, Answer, Talk};
+use crate::{control, session};
 
 /// Inherited: one byte is written here when the sockets are there.
 const READY: RawFd = 3;
 /// Inherited: reads an end of file when the last program is gone.
 const ALIVE: RawFd = 4;
+/// How long to wait for a descriptor to become free.
+const BACK_OFF: Duration = Duration::from_millis(20);
 
 /// All devices of one run.
 pub struct World {
@@ -33,7 +33,26 @@ pub struct World {
     /// The devices.
     pub devices: Vec<Arc<Mutex<Device>>>,
     connections: AtomicUsize,
-    ufiles: AtomicU64,
+}
+
+/// One connection, counted as long as anybody serves it.
+pub struct Connected {
+    world: Arc<World>,
+    /// Our end.
+    pub socket: OwnedFd,
+}
+
+impl Connected {
+    fn new(world: &Arc<World>, socket: OwnedFd) -> Self {
+        world.connections.fetch_add(1, Ordering::SeqCst);
+        Connected { world: world.clone(), socket }
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.world.connections.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl World {
@@ -49,8 +68,8 @@ pub fn serve(folder: &Path, devices: usize) -> io::Result<()> {
         folder: folder.to_owned(),
         devices: (0..devices.min(DEVICES_MAX)).map(|_| Arc::default()).collect(),
         connections: AtomicUsize::new(0),
-        ufiles: AtomicU64::new(1),
     });
+    allow_many_descriptors();
     let result = run(&world);
     let _ = std::fs::remove_dir_all(folder);
     result
@@ -59,9 +78,10 @@ pub fn serve(folder: &Path, devices: usize) -> io::Result<()> {
 fn run(world: &Arc<World>) -> io::Result<()> {
     let mut listeners = Vec::new();
     for device in 0..world.devices.len() {
-        listeners.push(listener(&world.socket(device))?);
+        // As on the device's node: who may use a device is not decided here.
+        listeners.push(listener(&world.socket(device), 0o666)?);
     }
-    listeners.push(listener(&world.folder.join("control"))?);
+    listeners.push(listener(&world.folder.join("control"), 0o600)?);
     // SAFETY: inherited for this purpose, and used by nobody else here.
     let (ready, alive) = unsafe { (OwnedFd::from_raw_fd(READY), OwnedFd::from_raw_fd(ALIVE)) };
     nix::unistd::write(&ready, b"1")?;
@@ -88,133 +108,35 @@ fn run(world: &Arc<World>) -> io::Result<()> {
     Ok(())
 }
 
-fn listener(path: &Path) -> io::Result<OwnedFd> {
+/// Every open file of every program is one here.
+fn allow_many_descriptors() {
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
+}
+
+fn listener(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let listener = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
     bind(listener.as_raw_fd(), &UnixAddr::new(path)?)?;
+    std::fs::set_permissions(path, Permissions::from_mode(mode))?;
     listen(&listener, Backlog::new(128)?)?;
     Ok(listener)
 }
 
 fn accept(world: &Arc<World>, index: usize, listener: &OwnedFd) {
-    let Ok(fd) = accept4(listener.as_raw_fd(), SockFlag::SOCK_CLOEXEC) else { return };
+    let fd = match accept4(listener.as_raw_fd(), SockFlag::SOCK_CLOEXEC) {
+        Ok(fd) => fd,
+        // Whoever waits goes on waiting; trying again at once would only keep the processor busy.
+        Err(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM) => return thread::sleep(BACK_OFF),
+        Err(_) => return,
+    };
     // SAFETY: a descriptor that was just made for us.
-    let connection = unsafe { OwnedFd::from_raw_fd(fd) };
-    let world = world.clone();
-    world.connections.fetch_add(1, Ordering::SeqCst);
-    let spawned = thread::Builder::new().spawn({
-        let world = world.clone();
-        move || {
-            match world.devices.get(index) {
-                Some(device) => device_file(&world, device, &connection),
-                None => control::serve(&world, connection.as_fd()),
-            }
-            world.connections.fetch_sub(1, Ordering::SeqCst);
-        }
-    });
-    if spawned.is_err() {
-        world.connections.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// One device file, from its open to its last close.
-fn device_file(world: &World, device: &Arc<Mutex<Device>>, connection: &OwnedFd) {
-    let ufile = world.ufiles.fetch_add(1, Ordering::Relaxed);
-    let client = Client { device: device.clone(), ufile };
-    client.lock().ufiles.insert(ufile, Ufile::default());
-    while let Ok(message) = wire::receive(connection.as_raw_fd()) {
-        if message.bytes.is_empty() {
-            break;
-        }
-        // What does not come with a socket of its own cannot be answered.
-        if let Some(fd) = message.fd {
-            answer(&client, &message.bytes, Talk::new(fd));
+    let connection = Connected::new(world, unsafe { OwnedFd::from_raw_fd(fd) });
+    match world.devices.get(index) {
+        Some(device) => session::start(device, connection),
+        None => {
+            drop(thread::Builder::new().spawn(move || control::serve(&connection.world, connection.socket.as_fd())))
         }
     }
-    client.lock().close(ufile);
-}
-
-fn answer(client: &Client, bytes: &[u8], talk: Talk) {
-    let [magic, kind, a, b] = [0, 1, 2, 3].map(|index| word(bytes, index));
-    let payload = bytes.get(REQUEST_WORDS * 8..).unwrap_or_default();
-    if magic != MAGIC {
-        return talk.done(Err(libc::EINVAL), None, 0, &[]);
-    }
-    match kind {
-        request::OPEN => talk.done(if client.lock().removed { Err(libc::EIO) } else { Ok(()) }, None, 0, &[]),
-        request::IOCTL => ioctl(client, a, payload, &talk),
-        request::MMAP => map(client, a, b, &talk),
-        request::LOCK => lock(client, a, b, payload, talk),
-        // The commands of old: only from the process that opened it, and libibverbs does not use them.
-        request::WRITE => talk.done(Err(libc::EACCES), None, 0, &[]),
-        _ => talk.done(Err(libc::ENOSYS), None, 0, &[]),
-    }
-}
-
-fn ioctl(client: &Client, address: u64, bytes: &[u8], talk: &Talk) {
-    match Call::parse(talk, address, bytes) {
-        Ok(call) => {
-            let result = methods::run(client, &call);
-            match call.take_fd() {
-                Some((fd, store)) => talk.done(result, Some(fd.as_raw_fd()), store, &[]),
-                None => talk.done(result, None, 0, &[]),
-            }
-        }
-        Err(errno) => talk.done(Err(errno), None, 0, &[]),
-    }
-}
-
-fn map(client: &Client, offset: u64, length: u64, talk: &Talk) {
-    let page: Answer<OwnedFd> = client.with(|_, ufile| {
-        let page = ufile.page(offset).filter(|_| length > 0 && length <= 4096).ok_or(libc::EINVAL)?;
-        page.try_clone().map_err(|_| libc::ENOMEM)
-    });
-    match page {
-        Ok(page) => talk.done(Ok(()), Some(page.as_raw_fd()), 0, &[]),
-        Err(errno) => talk.done(Err(errno), None, 0, &[]),
-    }
-}
-
-fn lock(client: &Client, command: u64, pid: u64, payload: &[u8], talk: Talk) {
-    let asked: Flock = [0, 1, 2, 3, 4].map(|index| word(payload, index));
-    let Ok(command) = i32::try_from(command) else { return talk.done(Err(libc::EINVAL), None, 0, &[]) };
-    let owner = match command {
-        libc::F_OFD_GETLK | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => Owner::Description(client.ufile),
-        _ => Owner::Process(u32::try_from(pid).unwrap_or(0)),
-    };
-    let wish = match Wish::read(owner, &asked) {
-        Ok(wish) => wish,
-        Err(errno) => return talk.done(Err(errno), None, 0, &[]),
-    };
-    match command {
-        libc::F_GETLK | libc::F_OFD_GETLK => {
-            let found = client.lock().locks.get(wish, &asked);
-            talk.done(Ok(()), None, 0, &found);
-        }
-        libc::F_SETLK | libc::F_OFD_SETLK => {
-            let result = client.lock().locks.set(wish);
-            talk.done(result, None, 0, &[]);
-        }
-        libc::F_SETLKW | libc::F_OFD_SETLKW => wait_for(client.clone(), wish, talk),
-        _ => talk.done(Err(libc::EINVAL), None, 0, &[]),
-    }
-}
-
-/// Waits on a thread of its own: others use the device file meanwhile.
-fn wait_for(client: Client, wish: Wish, talk: Talk) {
-    let _ = thread::Builder::new().spawn(move || {
-        loop {
-            match client.lock().locks.set(wish) {
-                Err(libc::EAGAIN) if !talk.is_abandoned() => {}
-                result => return talk.done(result, None, 0, &[]),
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-    });
-}
-
-/// Whether anything is there to be read from a descriptor, or its peer is gone.
-pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
-    let mut polled = [PollFd::new(fd, PollFlags::POLLIN)];
-    poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }

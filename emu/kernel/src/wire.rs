@@ -1,16 +1,19 @@
 //! One request's conversation with the shim that made it.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, RecvMsg, getsockopt, recvmsg, sendmsg, sockopt};
 use verbsguard_emu_proto::{COMMAND_WORDS, PAYLOAD_MAX, REQUEST_WORDS, command, put_words, word};
 
 /// A result with an errno value, as the kernel has them.
 pub type Answer<T> = Result<T, i32>;
 
 const HEAD: usize = COMMAND_WORDS * 8;
+/// The most that one message carries (kernel: SCM_MAX_FD). Those that nobody asked for are closed.
+const FDS_MAX: usize = 253;
 
 /// A message, and the descriptor that came with it.
 pub struct Message {
@@ -23,20 +26,11 @@ pub struct Message {
 /// Receives one message; an empty one where the peer is gone.
 pub fn receive(from: RawFd) -> Result<Message, Errno> {
     let mut bytes = vec![0; REQUEST_WORDS * 8 + PAYLOAD_MAX];
-    let mut control = nix::cmsg_space!([RawFd; 4]);
+    let mut control = nix::cmsg_space!([RawFd; FDS_MAX]);
     let (length, fds) = loop {
         let mut parts = [IoSliceMut::new(&mut bytes)];
         match recvmsg::<()>(from, &mut parts, Some(&mut control), MsgFlags::MSG_CMSG_CLOEXEC) {
-            Ok(message) => {
-                let mut fds = Vec::new();
-                for part in message.cmsgs()? {
-                    if let ControlMessageOwned::ScmRights(rights) = part {
-                        // SAFETY: the kernel has just given these descriptors to us alone.
-                        fds.extend(rights.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
-                    }
-                }
-                break (message.bytes, fds);
-            }
+            Ok(message) => break (message.bytes, rights(&message)),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(error),
         }
@@ -45,17 +39,34 @@ pub fn receive(from: RawFd) -> Result<Message, Errno> {
     Ok(Message { bytes, fd: fds.into_iter().next() })
 }
 
+/// The descriptors that came; none where the kernel had no room for them here.
+fn rights(message: &RecvMsg<'_, '_, ()>) -> Vec<OwnedFd> {
+    let Ok(parts) = message.cmsgs() else { return Vec::new() };
+    let fds = parts.filter_map(|part| match part {
+        ControlMessageOwned::ScmRights(fds) => Some(fds),
+        _ => None,
+    });
+    // SAFETY: the kernel has just given these descriptors to us alone.
+    fds.flatten().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect()
+}
+
+/// The process that made the other end of a socket, 0 where that cannot be known.
+pub fn peer(fd: &OwnedFd) -> i32 {
+    getsockopt(fd, sockopt::PeerCredentials).map_or(0, |credentials| credentials.pid())
+}
+
 /// The daemon's end of a request's socket.
 pub struct Talk(OwnedFd);
 
 impl Talk {
-    /// Over the descriptor that came with a request. A program that is stopped in the middle is given up after a while.
+    /// Over the descriptor that came with a request.
     pub fn new(fd: OwnedFd) -> Self {
-        use nix::sys::socket::{setsockopt, sockopt};
-        let patience = nix::sys::time::TimeVal::new(10, 0);
-        let _ = setsockopt(&fd, sockopt::ReceiveTimeout, &patience);
-        let _ = setsockopt(&fd, sockopt::SendTimeout, &patience);
         Talk(fd)
+    }
+
+    /// The process that makes the request, 0 where that cannot be known.
+    pub fn caller(&self) -> i32 {
+        peer(&self.0)
     }
 
     fn send(&self, bytes: &[u8], fd: Option<RawFd>) -> Answer<()> {
@@ -123,21 +134,19 @@ impl Talk {
         self.ask([command::GET_FD, number, 0, 0, 0], &[])?.fd.ok_or(libc::EBADF)
     }
 
-    /// Ends the conversation. `fd` is sent along, and its number stored at `store` (0: nowhere).
-    pub fn done(&self, result: Answer<()>, fd: Option<RawFd>, store: u64, payload: &[u64]) {
+    /// Ends the conversation. `fd` is sent along, and its number stored at `store` (0: nowhere). Fails where the program
+    /// is gone or has given the request up.
+    pub fn done(&self, result: Answer<()>, fd: Option<RawFd>, store: u64, payload: &[u64]) -> Answer<()> {
         let error = result.err().unwrap_or(0);
         let mut bytes = vec![0; HEAD + payload.len() * 8];
         put_words(&mut bytes, &[command::DONE, error.unsigned_abs().into(), store, 0, 0]);
         put_words(&mut bytes[HEAD..], payload);
-        // A program that is gone needs no answer.
-        let _ = self.send(&bytes, fd);
+        self.send(&bytes, fd)
     }
-}
 
-impl Talk {
     /// The program has given this request up.
     pub fn is_abandoned(&self) -> bool {
-        use std::os::fd::AsFd;
-        crate::server::is_readable(self.0.as_fd())
+        let mut polled = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
     }
 }

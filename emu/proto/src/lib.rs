@@ -24,6 +24,8 @@ pub const PAYLOAD_MAX: usize = 4096;
 pub const MAJOR: u32 = 231;
 /// The first minor number.
 pub const FIRST_MINOR: u32 = 192;
+/// The minor number of the file system that the node is on, as a devtmpfs has it; its major is 0.
+pub const NODE_DEV_MINOR: u32 = 5;
 /// How many devices there may be.
 pub const DEVICES_MAX: usize = 32;
 
@@ -72,6 +74,12 @@ pub fn word(bytes: &[u8], index: usize) -> u64 {
         Some(&[a, b, c, d, e, f, g, h]) => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
         _ => 0,
     }
+}
+
+/// The inode number of a device's node: of this run only, and the same after the device was removed.
+pub fn inode(folder: &[u8], device: usize) -> u64 {
+    let hash = folder.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    (hash & 0x0000_ffff_ffff_ff00) + device as u64 + 1
 }
 
 /// The device's number, where `path` is `prefix` followed by a number without leading zeros.

@@ -241,10 +241,8 @@ pub fn exists(device: usize) -> Result<()> {
     unsafe { sys::call(libc::SYS_faccessat, args) }.map(|_| ()).map_err(|_| libc::ENOENT)
 }
 
-/// The inode number of a device's node: of this run only, and the same after the device was removed.
+/// The inode number of a device's node.
 pub fn inode(device: usize) -> u64 {
     let folder = in_folder(b"");
-    let bytes = folder.as_ref().map_or(&[][..], |name| name.bytes());
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-    (hash & 0x0000_ffff_ffff_ff00) + device as u64 + 1
+    verbsguard_emu_proto::inode(folder.as_ref().map_or(&[][..], Name::bytes), device)
 }

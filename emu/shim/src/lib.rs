@@ -6,6 +6,7 @@
 //! thread-local storage, no std call that could come back to the functions defined here.
 mod call;
 mod device;
+mod discovery;
 mod hooks;
 mod lock;
 mod mapping;

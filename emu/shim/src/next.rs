@@ -61,5 +61,6 @@ table! {
     FACCESSAT: c"faccessat" = unsafe extern "C" fn(c_int, *const c_char, c_int, c_int) -> c_int;
     READLINK: c"readlink" = unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> isize;
     READLINKAT: c"readlinkat" = unsafe extern "C" fn(c_int, *const c_char, *mut c_char, usize) -> isize;
+    OPENDIR: c"opendir" = unsafe extern "C" fn(*const c_char) -> *mut libc::DIR;
     SOCKET: c"socket" = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
 }

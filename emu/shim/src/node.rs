@@ -1,7 +1,7 @@
 //! The device node: opening it, and what it looks like.
 use core::ffi::{c_char, c_int};
 
-use verbsguard_emu_proto::{FIRST_MINOR, MAJOR, request};
+use verbsguard_emu_proto::{FIRST_MINOR, MAJOR, NODE_DEV_MINOR, request};
 
 use crate::device::{self, Link};
 use crate::sys::{self, Result};
@@ -10,8 +10,6 @@ use crate::talk::Talk;
 /// What F_GETFL shows on files, and not on sockets.
 pub const LARGE_FILE: c_int = 0o100_000;
 const MODE: u32 = libc::S_IFCHR | 0o666;
-/// The device that a devtmpfs has.
-const DEV_MINOR: u32 = 5;
 const BLOCK: u32 = 4096;
 
 /// open(2) of a device's node.
@@ -75,7 +73,7 @@ fn give<T>(value: &T, to: *mut T) -> Result<usize> {
 pub fn fill_stat(device: usize, to: *mut libc::stat) -> Result<usize> {
     // SAFETY: numbers only.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
-    status.st_dev = libc::makedev(0, DEV_MINOR);
+    status.st_dev = libc::makedev(0, NODE_DEV_MINOR);
     status.st_ino = device::inode(device);
     status.st_mode = MODE;
     status.st_nlink = 1;
@@ -89,7 +87,7 @@ pub fn fill_statx(device: usize, to: *mut libc::statx) -> Result<usize> {
     // SAFETY: numbers only.
     let mut status: libc::statx = unsafe { core::mem::zeroed() };
     status.stx_mask = libc::STATX_BASIC_STATS;
-    status.stx_dev_minor = DEV_MINOR;
+    status.stx_dev_minor = NODE_DEV_MINOR;
     status.stx_ino = device::inode(device);
     status.stx_mode = MODE as u16;
     status.stx_nlink = 1;

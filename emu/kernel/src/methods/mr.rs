@@ -128,14 +128,16 @@ pub fn reregister(client: &Client, call: &Call<'_>) -> Answer<()> {
         if flags & CHANGE_PD != 0 {
             ufile.pd(new_pd)?;
         }
-        let Kind::Mr { pd, key, length, iova, .. } = ufile.get_mut(handle)? else { return Err(libc::EINVAL) };
-        if flags & CHANGE_PD != 0 {
-            *pd = new_pd;
-        }
-        if flags & TRANSLATION != 0 {
-            (*length, *iova) = (new_length, new_iova);
-        }
-        Ok(*key)
+        ufile.change(handle, |object| {
+            let Kind::Mr { pd, key, length, iova, pinned } = object else { return Err(libc::EINVAL) };
+            if flags & CHANGE_PD != 0 {
+                *pd = new_pd;
+            }
+            if flags & TRANSLATION != 0 {
+                (*length, *iova, *pinned) = (new_length, new_iova, new_length);
+            }
+            Ok(*key)
+        })
     })?;
     let reply: Vec<u8> = [key, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
     call.output(CORE_OUT, &reply);

@@ -10,7 +10,7 @@ pub fn alloc(client: &Client, call: &Call<'_>) -> Answer<()> {
     needs_room(call, CORE_OUT, 4)?;
     call.optional_input(CORE_IN)?;
     let (handle, pdn) = client.with_context(|device, ufile| {
-        let pdn = device.new_pdn();
+        let pdn = device.new_pdn()?;
         Ok((ufile.add(Kind::Pd { pdn }), pdn))
     })?;
     call.output(CORE_OUT, &handle.to_ne_bytes());

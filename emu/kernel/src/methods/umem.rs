@@ -42,7 +42,7 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
         return Err(libc::EINVAL);
     }
     let (handle, id) = client.with_context(|device, ufile| {
-        let id = device.new_umem_id();
+        let id = device.new_umem_id()?;
         Ok((ufile.add(Kind::Umem { id, pinned }), id))
     })?;
     call.new_handle(HANDLE, handle)?;

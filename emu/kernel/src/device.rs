@@ -11,8 +11,7 @@ use crate::wire::Answer;
 pub struct Device {
     /// Its open device files.
     pub ufiles: BTreeMap<u64, Ufile>,
-    /// Locks on its node.
-    pub locks: Locks,
+    locks: Locks,
     /// It was removed.
     pub removed: bool,
     /// Requests that are to fail next: kind and errno.
@@ -66,7 +65,7 @@ impl Device {
         match object {
             Kind::Pd { pdn } => self.pdns.used.remove(pdn),
             Kind::Umem { id, .. } => self.umem_ids.used.remove(id),
-            Kind::Mr { .. } | Kind::Uar { .. } => true,
+            Kind::Mr { .. } | Kind::Mw { .. } | Kind::Uar { .. } => true,
         };
     }
 
@@ -86,10 +85,21 @@ impl Device {
         Some(self.faults.remove(at).1)
     }
 
-    /// Live objects by type, contexts included.
+    /// The locks on its node. What a process that is gone held is free at once.
+    pub fn locks(&mut self) -> &mut Locks {
+        let is_closed = |ufile| self.ufiles.get(&ufile).is_none_or(Ufile::is_closed);
+        for ufile in self.locks.descriptions() {
+            if is_closed(ufile) {
+                self.locks.drop_description(ufile);
+            }
+        }
+        &mut self.locks
+    }
+
+    /// Live objects by type, contexts included. Those of a removed device are not the kernel's any more.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let mut counts = BTreeMap::from([("context", 0), ("pd", 0), ("mr", 0), ("umem", 0), ("uar", 0)]);
-        for ufile in self.ufiles.values() {
+        let mut counts = BTreeMap::from([("context", 0), ("pd", 0), ("mr", 0), ("mw", 0), ("umem", 0), ("uar", 0)]);
+        for ufile in self.ufiles.values().filter(|ufile| !ufile.is_dead) {
             *counts.entry("context").or_default() += u64::from(ufile.context.is_some());
             for object in ufile.objects() {
                 *counts.entry(object.word()).or_default() += 1;

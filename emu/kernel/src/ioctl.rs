@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
             };
             // Unknown bits in the flags are ignored; the reserved word is not.
             if u16_at(bytes, at + 6) != 0 {
-                return Err(libc::EPROTONOSUPPORT);
+                return Err(libc::EINVAL);
             }
             if attributes.iter().any(|known| known.id == attribute.id) {
                 return Err(libc::EINVAL);
@@ -139,7 +139,16 @@ impl<'a> Call<'a> {
 
     /// A handle as input.
     pub fn handle(&self, id: u16) -> Answer<u32> {
-        u32::try_from(self.find(id)?.data).map_err(|_| libc::ENOENT)
+        let attribute = self.find(id)?;
+        if attribute.len != 0 {
+            return Err(libc::EINVAL);
+        }
+        u32::try_from(attribute.data).map_err(|_| libc::ENOENT)
+    }
+
+    /// Refuses an output that is missing or not of this size.
+    pub fn wants(&self, id: u16, size: usize) -> Answer<()> {
+        if usize::from(self.find(id)?.len) == size { Ok(()) } else { Err(libc::EINVAL) }
     }
 
     /// A descriptor as input.

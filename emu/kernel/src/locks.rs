@@ -55,6 +55,15 @@ impl Wish {
         Ok(Wish { owner, kind, start, end })
     }
 
+    /// Whether a descriptor opened with these flags may have such a lock.
+    pub fn fits(&self, flags: i32) -> bool {
+        match (self.kind, flags & libc::O_ACCMODE) {
+            (libc::F_RDLCK, mode) => mode != libc::O_WRONLY,
+            (libc::F_WRLCK, mode) => mode != libc::O_RDONLY,
+            _ => true,
+        }
+    }
+
     fn conflicts(&self, lock: &Lock) -> bool {
         let overlaps = lock.start <= self.end && self.start <= lock.end;
         overlaps && lock.owner != self.owner && (lock.write || self.kind == libc::F_WRLCK)
@@ -108,6 +117,15 @@ impl Locks {
                 [i64::from(kind), 0, lock.start, len, pid].map(i64::cast_unsigned)
             }
         }
+    }
+
+    /// The device files that have locks.
+    pub fn descriptions(&self) -> Vec<u64> {
+        let of = |lock: &Lock| match lock.owner {
+            Owner::Description(ufile) => Some(ufile),
+            Owner::Process(_) => None,
+        };
+        self.0.iter().filter_map(of).collect()
     }
 
     /// A device file is gone.

@@ -39,13 +39,13 @@ pub struct World {
 pub struct Connected {
     world: Arc<World>,
     /// Our end.
-    pub socket: OwnedFd,
+    pub socket: Arc<OwnedFd>,
 }
 
 impl Connected {
     fn new(world: &Arc<World>, socket: OwnedFd) -> Self {
         world.connections.fetch_add(1, Ordering::SeqCst);
-        Connected { world: world.clone(), socket }
+        Connected { world: world.clone(), socket: Arc::new(socket) }
     }
 }
 

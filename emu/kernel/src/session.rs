@@ -40,7 +40,8 @@ impl Drop for Session {
 /// Serves a connection as a device file.
 pub fn start(device: &Arc<Mutex<Device>>, connection: Connected) {
     let client = Client { device: device.clone(), ufile: LAST.fetch_add(1, Ordering::Relaxed) };
-    client.lock().ufiles.insert(client.ufile, Ufile::default());
+    let ufile = Ufile::of(connection.socket.clone());
+    client.lock().ufiles.insert(client.ufile, ufile);
     Session::wait_on_another(&Arc::new(Session { client, connection, waiting: AtomicUsize::new(0) }));
 }
 
@@ -84,7 +85,7 @@ fn answer(client: &Client, opener: &OwnedFd, bytes: &[u8], talk: &Talk) -> Answe
         return talk.done(Err(libc::EINVAL), None, 0, &[]);
     }
     match kind {
-        request::OPEN => talk.done(if client.lock().removed { Err(libc::EIO) } else { Ok(()) }, None, 0, &[]),
+        request::OPEN => talk.done(open(client, a), None, 0, &[]),
         request::IOCTL => ioctl(client, a, payload, talk),
         request::MMAP => map(client, a, b, talk),
         request::LOCK => lock(client, a, b, payload, talk),
@@ -93,6 +94,13 @@ fn answer(client: &Client, opener: &OwnedFd, bytes: &[u8], talk: &Talk) -> Answe
         request::WRITE => talk.done(Err(libc::EOPNOTSUPP), None, 0, &[]),
         _ => talk.done(Err(libc::ENOSYS), None, 0, &[]),
     }
+}
+
+fn open(client: &Client, flags: u64) -> Answer<()> {
+    client.with(|device, ufile| {
+        ufile.flags = i32::try_from(flags).map_err(|_| libc::EINVAL)?;
+        if device.removed { Err(libc::EIO) } else { Ok(()) }
+    })
 }
 
 fn ioctl(client: &Client, address: u64, bytes: &[u8], talk: &Talk) -> Answer<()> {
@@ -132,7 +140,7 @@ fn lock(client: &Client, command: u64, pid: u64, payload: &[u8], talk: &Talk) ->
     };
     match command {
         libc::F_GETLK | libc::F_OFD_GETLK => {
-            let found = client.lock().locks.get(wish, &asked);
+            let found = client.lock().locks().get(wish, &asked);
             talk.done(Ok(()), None, 0, &found)
         }
         libc::F_SETLK | libc::F_OFD_SETLK => {
@@ -148,11 +156,14 @@ fn lock(client: &Client, command: u64, pid: u64, payload: &[u8], talk: &Talk) ->
 /// interrupted and does not learn of its lock must not have it.
 fn grant(client: &Client, wish: Wish, talk: &Talk) -> Answer<()> {
     let mut device = client.lock();
-    let mut changed = device.locks.clone();
+    if !device.ufiles.get(&client.ufile).is_some_and(|ufile| wish.fits(ufile.flags)) {
+        return Err(libc::EBADF);
+    }
+    let mut changed = device.locks().clone();
     changed.set(wish)?;
     // The answer is the first and last message in the socket's queue, so this does not wait.
     if talk.done(Ok(()), None, 0, &[]).is_ok() {
-        device.locks = changed;
+        *device.locks() = changed;
     }
     Ok(())
 }

@@ -1,7 +1,10 @@
 //! A device file: one open of a device node, and the objects in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::wire::Answer;
 
@@ -12,6 +15,8 @@ pub enum Kind {
     Pd { pdn: u32 },
     /// Memory region.
     Mr { pd: u32, key: u32, length: u64, iova: u64, pinned: u64 },
+    /// Memory window.
+    Mw { pd: u32 },
     /// DEVX user memory.
     Umem { id: u32, pinned: u64 },
     /// User access region: a doorbell page.
@@ -24,6 +29,7 @@ impl Kind {
         match self {
             Kind::Pd { .. } => "pd",
             Kind::Mr { .. } => "mr",
+            Kind::Mw { .. } => "mw",
             Kind::Umem { .. } => "umem",
             Kind::Uar { .. } => "uar",
         }
@@ -32,7 +38,7 @@ impl Kind {
     /// The handle of what it was made with, which cannot go before it.
     fn parent(&self) -> Option<u32> {
         match self {
-            Kind::Mr { pd, .. } => Some(*pd),
+            Kind::Mr { pd, .. } | Kind::Mw { pd } => Some(*pd),
             Kind::Pd { .. } | Kind::Umem { .. } | Kind::Uar { .. } => None,
         }
     }
@@ -40,7 +46,7 @@ impl Kind {
     fn pinned(&self) -> u64 {
         match self {
             Kind::Mr { pinned, .. } | Kind::Umem { pinned, .. } => *pinned,
-            Kind::Pd { .. } | Kind::Uar { .. } => 0,
+            Kind::Pd { .. } | Kind::Mw { .. } | Kind::Uar { .. } => 0,
         }
     }
 }
@@ -59,6 +65,10 @@ pub struct Ufile {
     pub context: Option<bool>,
     /// Its device was removed while it was open.
     pub is_dead: bool,
+    /// The flags it was opened with.
+    pub flags: i32,
+    /// Our end of its connection.
+    connection: Option<Arc<OwnedFd>>,
     objects: BTreeMap<u32, Object>,
     /// Handles below the highest that were given back.
     free: BTreeSet<u32>,
@@ -71,6 +81,18 @@ pub struct Ufile {
 }
 
 impl Ufile {
+    /// The device file behind this connection.
+    pub fn of(connection: Arc<OwnedFd>) -> Self {
+        Ufile { connection: Some(connection), ..Ufile::default() }
+    }
+
+    /// Whether its last descriptor is gone; the thread that serves it may be yet to learn it.
+    pub fn is_closed(&self) -> bool {
+        let Some(connection) = &self.connection else { return false };
+        let mut polled = [PollFd::new(connection.as_fd(), PollFlags::empty())];
+        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+
     /// Takes an object in under the lowest free handle, of all types together. What it was made with is there.
     pub fn add(&mut self, kind: Kind) -> u32 {
         let above = || self.objects.last_key_value().map_or(0, |(highest, _)| highest + 1);

@@ -90,6 +90,7 @@ fn method(object: u16, method: u16) -> Option<Method> {
         (7, 3) => creating("query_mr", &[0, 1, 2, 3, 4], mr::query),
         (7, 4) => creating("reg_dmabuf_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, D], mr::register_dmabuf),
         (7, 5) => creating("reg_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], mr::register_ex),
+        (8, 0) => ending("dealloc_mw", &[0], mr::destroy_window),
         (16, 0) => creating("alloc_async_fd", &[0], context::async_fd),
         (0x1000, D) => creating("devx_other", &[D, D + 1], context::devx_other),
         (0x1002, D) => creating("umem_reg", &[D, D + 1, D + 2, D + 3, D + 4, D + 5, D + 6], umem::register),
@@ -144,6 +145,7 @@ fn invoke_write(client: &Client, call: &Call<'_>) -> Answer<()> {
         3 => named(client, "alloc_pd", false, || pd::alloc(client, call)),
         9 => named(client, "reg_mr", false, || mr::register(client, call)),
         11 => named(client, "rereg_mr", false, || mr::reregister(client, call)),
+        14 => named(client, "alloc_mw", false, || mr::allocate_window(client, call)),
         _ => Err(libc::EOPNOTSUPP),
     }
 }
@@ -151,6 +153,11 @@ fn invoke_write(client: &Client, call: &Call<'_>) -> Answer<()> {
 fn named(client: &Client, name: &str, survives: bool, run: impl FnOnce() -> Answer<()>) -> Answer<()> {
     admit(client, name, survives)?;
     run()
+}
+
+/// Whether the kernel can count the pages of so much memory.
+fn is_countable(length: u64) -> bool {
+    length.div_ceil(4096) <= u64::from(u32::MAX)
 }
 
 /// Tells the program of a new object; if it cannot be told, the object was never there.

@@ -1,6 +1,6 @@
 //! Memory regions.
 
-use super::{CORE_IN, CORE_OUT, Client, announce, needs_room};
+use super::{CORE_IN, CORE_OUT, Client, announce, is_countable, needs_room};
 use crate::ioctl::{Call, u32_at, u64_at};
 use crate::ufile::Kind;
 use crate::wire::Answer;
@@ -31,7 +31,7 @@ fn check_access(access: u32) -> Answer<()> {
 
 /// Pins the memory as the kernel would, before anything is made.
 fn pin(client: &Client, call: &Call<'_>, address: u64, length: u64, access: u32) -> Answer<()> {
-    if length == 0 || address.checked_add(length).is_none() {
+    if length == 0 || !is_countable(length) || address.checked_add(length).is_none() {
         return Err(libc::EINVAL);
     }
     let pinned = client.with_context(|_, ufile| Ok(ufile.pinned()))?;
@@ -162,4 +162,27 @@ pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     call.output(3, &length.to_ne_bytes());
     call.output(4, &iova.to_ne_bytes());
     call.flush()
+}
+
+/// IB_USER_VERBS_CMD_ALLOC_MW: response, pd_handle, mw_type.
+pub fn allocate_window(client: &Client, call: &Call<'_>) -> Answer<()> {
+    needs_room(call, CORE_OUT, 8)?;
+    let input = call.input(CORE_IN)?;
+    let (pd, kind) = (u32_at(&input, 8), u32_at(&input, 12) & 0xff);
+    if ![1, 2].contains(&kind) {
+        return Err(libc::EINVAL);
+    }
+    let (handle, key) = client.with_context(|device, ufile| {
+        ufile.pd(pd)?;
+        Ok((ufile.add(Kind::Mw { pd }), device.new_key()))
+    })?;
+    let reply: Vec<u8> = [handle, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
+    call.output(CORE_OUT, &reply);
+    announce(client, call, handle)
+}
+
+/// UVERBS_METHOD_MW_DESTROY.
+pub fn destroy_window(client: &Client, call: &Call<'_>) -> Answer<()> {
+    let handle = call.handle(0)?;
+    client.with_handles(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Mw { .. })).map(|_| ()))
 }

@@ -30,6 +30,7 @@ pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
 
 /// MLX5_IB_METHOD_PD_QUERY: what import_pd asks.
 pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
+    call.wants(DRIVER + 1, 4)?;
     let handle = call.handle(DRIVER)?;
     let pdn = client.with_handles(|_, ufile| ufile.pd(handle))?;
     call.output(DRIVER + 1, &pdn.to_ne_bytes());

@@ -1,6 +1,6 @@
 //! DEVX user memory.
 
-use super::{Client, announce};
+use super::{Client, announce, is_countable};
 use crate::ioctl::{Call, DRIVER};
 use crate::ufile::Kind;
 use crate::wire::Answer;
@@ -31,7 +31,7 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
         check_dmabuf(call, DMABUF_FD, addr, len)?;
         0
     } else {
-        if addr.checked_add(len).is_none_or(|end| end.checked_add(PAGE).is_none()) {
+        if !is_countable(len) || addr.checked_add(len).is_none_or(|end| end.checked_add(PAGE).is_none()) {
             return Err(libc::EINVAL);
         }
         let pinned = client.with_context(|_, ufile| Ok(ufile.pinned()))?;

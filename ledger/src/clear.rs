@@ -14,13 +14,27 @@ use crate::{holder, identity, whoami};
 /// How many dead holders of a living device file are remembered, the latest of them.
 const MOST_DEAD: usize = 256;
 
+/// So many device files of which only the kernel's list of locks can tell are looked at in one go: whoever joins must not
+/// wait for all that others left.
+const MOST_UNKNOWN: usize = 16;
+
 /// Removes the ledgers of device files that are dead, and whose holders all are. `is_dead` says of a device file whether
 /// it is known to be dead; where it does not know, the kernel's list of locks may.
 pub fn clear(directory: &Folder, is_dead: &dyn Fn(&FileId) -> Option<bool>) {
-    for name in directory.names() {
+    let mut names = directory.names();
+    // Each process begins elsewhere, so that all come to be looked at.
+    let first = std::process::id() as usize % names.len().max(1);
+    names.rotate_left(first);
+    let mut unknown = 0;
+    for name in names {
         let Ok(id) = name.parse::<FileId>() else { continue };
+        let known = is_dead(&id);
+        unknown += usize::from(known.is_none());
+        if known == Some(false) || known.is_none() && unknown > MOST_UNKNOWN {
+            continue;
+        }
         let Some(folder) = directory.existing(&name) else { continue };
-        if living(&folder).is_empty() && is_dead(&id).or_else(|| is_unlisted(&folder, &id)) == Some(true) {
+        if living(&folder).is_empty() && known.or_else(|| is_unlisted(&folder, &id)) == Some(true) {
             remove_all(&folder);
         }
     }

@@ -74,7 +74,7 @@ impl Daemon {
         let inode = |device| verbsguard_emu_proto::inode(folder.as_os_str().as_bytes(), device);
         let inodes: Vec<u64> = (0..self.devices).map(inode).collect();
         let dev = makedev(0, NODE_DEV_MINOR.into());
-        verbsguard_ledger::clear(&directory, &|id| (id.dev == dev && inodes.contains(&id.ino)).then_some(true));
+        verbsguard_ledger::clear(&directory, &|id| Some(id.dev == dev && inodes.contains(&id.ino)));
     }
 }
 

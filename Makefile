@@ -20,6 +20,10 @@ bench:
 header:
 	@cargo run --quiet --locked -p verbsguard-tests --bin header
 
+# The real kernel as judge, in a virtual machine (docs/testing.md); `make check` runs it too.
+kernel-lab:
+	@scripts/kernel-lab
+
 install: all
 	@meson install -C build
 
@@ -27,4 +31,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all bench check demo header install clean
+.PHONY: all bench check demo header kernel-lab install clean

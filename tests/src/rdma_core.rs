@@ -44,13 +44,18 @@ impl RdmaCore {
 
     /// Compiles `program` to `out`.
     pub fn compile(&self, program: &Program, out: &Path) -> Outcome {
+        self.build(std::slice::from_ref(&program.source), out)
+    }
+
+    /// Compiles these sources to one program.
+    pub fn build(&self, sources: &[PathBuf], out: &Path) -> Outcome {
         let mut cc = Command::new("cc");
         cc.args(["-std=gnu11", "-g", "-O1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror", "-pthread"])
             .arg("-I")
             .arg(self.include())
             .arg("-o")
             .arg(out)
-            .arg(program.source.strip_prefix(project()).unwrap_or(&program.source))
+            .args(sources.iter().map(|source| source.strip_prefix(project()).unwrap_or(source)))
             // So that debug information names sources as the project does.
             .current_dir(project());
         self.link(&mut cc);

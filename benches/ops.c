@@ -12,7 +12,7 @@ void die(const char *what)
 
 static void *import_umem(struct env *env)
 {
-    return mlx5dv_devx_umem_import(env->context, env->blob);
+    return mlx5dv_devx_umem_import(env->importer, env->blob);
 }
 
 static void unimport_umem(void *made)
@@ -33,7 +33,7 @@ static void dereg_umem(void *made)
 
 static void *import_pd(struct env *env)
 {
-    return ibv_import_pd(env->context, env->pd_handle);
+    return ibv_import_pd(env->importer, env->pd_handle);
 }
 
 static void unimport_pd(void *made)
@@ -120,9 +120,10 @@ struct ibv_context *open_context(int cmd_fd)
     return context;
 }
 
-void own_objects(struct env *env, struct ibv_context *context)
+void own_objects(struct env *env, struct ibv_context *context, struct ibv_context *importer)
 {
     env->context = context;
+    env->importer = importer;
     env->pd = ibv_alloc_pd(context);
     env->umem = reg_umem(env);
     if (!env->pd || !env->umem || mlx5dv_devx_umem_export(env->umem, env->blob))
@@ -139,7 +140,7 @@ void release_objects(struct env *env)
 #define SITE(n)                                                                                                        \
     static __attribute__((noinline)) struct ibv_pd *site##n(struct env *env)                                           \
     {                                                                                                                  \
-        struct ibv_pd *made = ibv_import_pd(env->context, env->pd_handle);                                             \
+        struct ibv_pd *made = ibv_import_pd(env->importer, env->pd_handle);                                             \
         __asm__ volatile("" : : "r"(made), "i"(n));                                                                    \
         return made;                                                                                                   \
     }

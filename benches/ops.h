@@ -5,9 +5,9 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
-/* What one thread works on: a context, and objects of its own in it. */
+/* What one thread works on: a context with objects of its own in it, and another on the same device file to import to. */
 struct env {
-    struct ibv_context *context;
+    struct ibv_context *context, *importer;
     struct ibv_pd *pd;
     struct mlx5dv_devx_umem *umem;
     uint32_t blob[2];
@@ -27,7 +27,7 @@ const struct op *op_named(const char *name);
 struct ibv_context *open_context(int cmd_fd);
 
 /* Gives the environment objects of its own. */
-void own_objects(struct env *env, struct ibv_context *context);
+void own_objects(struct env *env, struct ibv_context *context, struct ibv_context *importer);
 void release_objects(struct env *env);
 
 /* Imports a PD from one of a hundred places in the program. */

@@ -139,7 +139,7 @@ static void report_leaks(struct job *job)
         if (!import_pd_at(i, &job->env))
             die("ibv_import_pd");
     double start = now_ns();
-    ibv_close_device(job->env.context);
+    ibv_close_device(job->env.importer);
     printf("{\"report_s\": %.4f}\n", (now_ns() - start) / 1e9);
 }
 
@@ -190,11 +190,11 @@ int main(int argc, char **argv)
 {
     parse(argc, argv);
     struct job *jobs = calloc(options.threads, sizeof(*jobs));
-    struct ibv_context *context = open_context(options.cmd_fd);
+    struct ibv_context *context = open_context(options.cmd_fd), *importer = open_context(dup(context->cmd_fd));
     double ns = 0, per_live;
 
     for (unsigned int i = 0; i < options.threads; i++)
-        own_objects(&jobs[i].env, context);
+        own_objects(&jobs[i].env, context, importer);
     if (options.cmd_fd >= 0)
         sharer(options.op, &jobs[0].env, options.busy);
     if (options.report) {

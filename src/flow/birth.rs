@@ -24,6 +24,9 @@ pub struct ImportToken {
 impl Guard {
     /// Before a call that makes something in `context`.
     pub fn before_birth(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<BirthToken> {
+        if let Some(token) = self.tracker.open_context(context.addr()) {
+            return Decision::Forward(Some(token));
+        }
         let argument = function.context_argument();
         if let Some(errno) = self.check_context(function, argument, context.addr()) {
             return Decision::Refuse(errno);

@@ -36,8 +36,9 @@ pub(super) enum Rule {
     Other,
 }
 
-/// Remembered rules: a power of two. Addresses that meet push each other out.
-const SLOTS: usize = 1 << 12;
+/// Remembered rules, in sets of one cache line: a power of two. An address that finds its set full pushes another out.
+const SETS: usize = 1 << 10;
+const WAYS: usize = 4;
 
 /// An address mixed with its rule, and the rule: a slot that two threads write at once fits no address.
 struct Slot {
@@ -45,21 +46,34 @@ struct Slot {
     rule: AtomicU64,
 }
 
-static KNOWN: [Slot; SLOTS] = [const { Slot { mixed: AtomicU64::new(0), rule: AtomicU64::new(0) } }; SLOTS];
+#[repr(align(64))]
+struct Set([Slot; WAYS]);
+
+static KNOWN: [Set; SETS] =
+    [const { Set([const { Slot { mixed: AtomicU64::new(0), rule: AtomicU64::new(0) } }; WAYS]) }; SETS];
 
 /// The way out of the frame that is at `address` (for a return address: one byte before it).
 #[inline]
 pub(super) fn at(address: usize) -> Rule {
-    let slot = &KNOWN[address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - SLOTS.trailing_zeros())];
-    let rule = slot.rule.load(Ordering::Relaxed);
-    if rule != 0 && slot.mixed.load(Ordering::Relaxed) ^ rule == address as u64 {
-        return Rule::unpack(rule);
+    let hash = address.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let Set(slots) = &KNOWN[hash >> (usize::BITS - SETS.trailing_zeros())];
+    for slot in slots {
+        let rule = slot.rule.load(Ordering::Relaxed);
+        if slot.mixed.load(Ordering::Relaxed) ^ rule == address as u64 && rule != 0 {
+            return Rule::unpack(rule);
+        }
     }
     let found = look_up(address).unwrap_or(Rule::Other);
-    let rule = found.pack();
-    slot.rule.store(rule, Ordering::Relaxed);
-    slot.mixed.store(address as u64 ^ rule, Ordering::Relaxed);
+    let free = slots.iter().find(|slot| slot.rule.load(Ordering::Relaxed) == 0);
+    free.unwrap_or(&slots[hash % WAYS]).keep(address, found.pack());
     found
+}
+
+impl Slot {
+    fn keep(&self, address: usize, rule: u64) {
+        self.rule.store(rule, Ordering::Relaxed);
+        self.mixed.store(address as u64 ^ rule, Ordering::Relaxed);
+    }
 }
 
 /// Offsets are multiples of 8 below this.

@@ -63,12 +63,14 @@ impl Tracker {
         mark: Mark,
         world: &dyn World,
     ) -> Verdict<ReleaseToken> {
-        let start = Instant::now();
+        let mut since = None;
         loop {
             match self.look(address, kind, end, mark, world) {
                 Look::Done(verdict) => return verdict,
                 Look::Unknown => return self.release_of_unknown(address),
-                Look::Wait if start.elapsed() > RACE_PATIENCE => return Verdict::forward(None),
+                Look::Wait if since.get_or_insert_with(Instant::now).elapsed() > RACE_PATIENCE => {
+                    return Verdict::forward(None);
+                }
                 Look::Wait => std::thread::sleep(Duration::from_micros(50)),
             }
         }

@@ -37,8 +37,15 @@ pub struct Guard {
 
 static GUARD: AtomicPtr<Guard> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Held while the guard is made, and across fork.
-static MAKING: Mutex<()> = Mutex::new(());
+/// Held while the guard is made, and across fork. A forked child, in which it stays locked, has another.
+static MAKING: AtomicPtr<Mutex<()>> = AtomicPtr::new((&raw const FIRST_MAKING).cast_mut());
+
+static FIRST_MAKING: Mutex<()> = Mutex::new(());
+
+fn making() -> &'static Mutex<()> {
+    // SAFETY: a static, or leaked by `become_child`, and only ever shared.
+    unsafe { &*MAKING.load(Ordering::Acquire) }
+}
 
 /// The program is not one that `only=` names: forward and nothing else.
 static DISABLED: AtomicBool = AtomicBool::new(false);
@@ -90,7 +97,7 @@ fn install(guard: Guard) -> &'static Guard {
 }
 
 fn make() -> Option<&'static Guard> {
-    let _making = patience::lock(&MAKING);
+    let _making = patience::lock(making());
     if let Some(guard) = existing() {
         return Some(guard);
     }
@@ -159,7 +166,11 @@ pub fn lock_for_fork() {
     if Frame::new().is_nested() {
         return;
     }
-    let Some(making) = MAKING.try_lock_for(FORK_PATIENCE) else { return };
+    if process::is_new_child() {
+        // A child that forks, too: what it inherited is locked for good.
+        become_child();
+    }
+    let Some(making) = making().try_lock_for(FORK_PATIENCE) else { return };
     let guard = existing().map(|guard| (guard, guard.tracker.lock_for_fork(), patience::lock(&guard.tally)));
     let forking = Forking { _making: making, guard };
     FORKING.store(Box::into_raw(Box::new(forking)), Ordering::Relaxed);
@@ -180,6 +191,7 @@ pub fn unlock_after_fork() {
 /// locks are left as they are: threads that waited for them are gone.
 fn become_child() {
     let forking = take_forking().map(Box::leak);
+    MAKING.store(Box::into_raw(Box::default()), Ordering::Release);
     let Some(parent) = existing() else { return };
     GUARD.store(std::ptr::null_mut(), Ordering::Release);
     let options = parent.options.clone();

@@ -192,7 +192,7 @@ mod tests {
         let client = Client { device: Arc::default(), ufile: 7 };
         let (connection, _program) = pair();
         client.lock().ufiles.insert(7, Ufile::of(Arc::new(connection)));
-        client.with(|_, ufile| Ok(ufile.flags = libc::O_RDWR)).unwrap();
+        open(&client, libc::O_RDWR as u64).unwrap();
         let asked: Flock = [libc::F_WRLCK as u64, 0, 10, 1, 0];
         let wish = || Wish::read(Owner::Description(7), &asked).unwrap();
         let (ours, gone) = pair();

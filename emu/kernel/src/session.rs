@@ -177,3 +177,30 @@ fn wait_for(client: &Client, wish: Wish, talk: &Talk) -> Answer<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+
+    fn pair() -> (OwnedFd, OwnedFd) {
+        socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC).unwrap()
+    }
+
+    #[test]
+    fn a_lock_that_the_program_does_not_learn_of_is_undone() {
+        let client = Client { device: Arc::default(), ufile: 7 };
+        let (connection, _program) = pair();
+        client.lock().ufiles.insert(7, Ufile::of(Arc::new(connection)));
+        open(&client, libc::O_RDWR as u64).unwrap();
+        let asked: Flock = [libc::F_WRLCK as u64, 0, 10, 1, 0];
+        let wish = || Wish::read(Owner::Description(7), &asked).unwrap();
+        let (ours, gone) = pair();
+        drop(gone);
+        assert_eq!(grant(&client, wish(), &Talk::new(ours)), Ok(()));
+        assert!(client.lock().locks().descriptions().is_empty());
+        let (ours, _there) = pair();
+        assert_eq!(grant(&client, wish(), &Talk::new(ours)), Ok(()));
+        assert_eq!(client.lock().locks().descriptions(), [7]);
+    }
+}

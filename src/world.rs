@@ -6,10 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
-use verbsguard_core::ledger::{FileId, Kind};
+use verbsguard_core::ledger::{FileId, Handle, Kind};
 use verbsguard_core::options::{Ledger, Options};
-use verbsguard_core::track::{self, Alone, ContextOrigin, DeviceFile, FileIndex, Record, Reference, Tracker};
-use verbsguard_ledger::{Degraded, Folder, identity, strangers};
+use verbsguard_core::site::Trace;
+use verbsguard_core::track::{
+    self, Alone, ContextOrigin, DeviceFile, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
+};
+use verbsguard_ledger::{Degraded, Folder, Found, identity, strangers};
 
 use crate::peek;
 use crate::record::Shared;
@@ -129,6 +132,29 @@ impl track::World for World {
 
     fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool> {
         self.look(file).map(|found| found.silent)
+    }
+
+    fn sighted_elsewhere(
+        &self,
+        here: &DeviceFile,
+        (kind, handle, id): (Kind, Handle, Option<u32>),
+    ) -> Option<Sighting> {
+        let (folder, here) = (self.folder.as_ref()?, here.id?);
+        let lives = |found: &Found| found.id != here && found.holders.iter().any(|holder| holder.alive);
+        verbsguard_ledger::open_all(folder.path()).filter(lives).find_map(|found| {
+            let object = found.state.object(kind, handle).filter(|object| object.may_live())?;
+            if id.is_some() && (object.second_id != id || !object.exported) {
+                return None;
+            }
+            let maker = found.holder(object.born.holder);
+            let made = maker.map(|maker| maker.file.stack(object.born.stamp.site)).unwrap_or_default();
+            let maker = maker.and_then(|maker| maker.file.process.as_ref());
+            Some(Sighting {
+                file: label(FileIndex(0), Some(found.id)),
+                maker: maker.map(|process| HolderFacts { pid: process.pid, comm: process.comm.clone() }),
+                made: Trace::Frames(crate::stacks::spell(made)),
+            })
+        })
     }
 }
 

@@ -13,10 +13,7 @@ use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
 use verbsguard_tests::{Outcome, built, output_of, project, run};
 
 /// Rules that no program here can fire, and why.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("left-to-others", "takes a second process that still holds"),
-    ("umem-on-vfio", "the emulated device is no VFIO device"),
-];
+const ELSEWHERE: &[(&str, &str)] = &[("umem-on-vfio", "the emulated device is no VFIO device")];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::check::Fault;
 use crate::finding::{Action, Finding, ObjectInfo, Origin as Came, Stacks};
-use crate::ledger::Kind;
+use crate::ledger::{ChildKind, Kind};
 use crate::report::Age;
 use crate::rules::{Rule, Severity};
-use crate::site::Site;
+use crate::site::{Site, Trace};
 use crate::track::{
-    Child, Context, ContextOrigin, Death, End, FileIndex, Live, Lost, Moment, Named, Origin, Reference, State, Subject,
-    Tracker,
+    Child, Clue, Context, ContextOrigin, Death, End, FileIndex, HolderFacts, Live, Lost, Moment, Named, Origin,
+    Reference, State, Subject, Tracker,
 };
 
 /// The call that a finding is about.
@@ -34,6 +34,7 @@ impl Tracker {
     pub fn describe(&self, call: CallInfo, fault: &Fault, subject: &Subject, action: Action) -> Finding {
         let mut finding = match subject {
             Subject::Argument(message) => Finding::new(fault.rule, call.function, message.clone()),
+            Subject::Elsewhere(clue) => about_elsewhere(call, fault, clue),
             Subject::Context(address, context) => self.about_context(call, fault, *address, context),
             Subject::Child(address, child) => self.about_child(call, fault, *address, child),
             Subject::Reference(address, reference) => self.about_reference(call, fault, *address, reference),
@@ -125,12 +126,7 @@ impl Tracker {
             }
             Rule::ContextClosed => format!("{object}: the context it was made in is closed"),
             Rule::PdUnimportBusy => self.busy_sentence(address, reference, object),
-            Rule::UnimportOfOwned => format!(
-                "{object} was {} here: unimport frees the local struct and leaves the kernel object, which nobody \
-                 else is known to hold; {} destroys it",
-                came(reference).word(),
-                End::Destroy.function(reference.kind)
-            ),
+            Rule::UnimportOfOwned => given_up(fault.severity, reference, object),
             Rule::UnimportFailedSilently => format!(
                 "{object} was not unimported: the provider ignores the call while a parent domain is on the PD; \
                  deallocate that first, then unimport again"
@@ -146,13 +142,6 @@ impl Tracker {
                 "{object}: the import succeeded, but its pdn is not that of the PD known under this handle: a wrong \
                  device file, or a handle that was reused"
             ),
-            Rule::UmemBlobForeign => format!("{object}: this blob was exported from another device file"),
-            Rule::UmemBlobStale => {
-                format!("{object}: the UMEM that this blob was exported from is gone; the import only looks successful")
-            }
-            Rule::UmemBlobForged => {
-                format!("{object}: no process is known to have exported this blob; the import only looks successful")
-            }
             Rule::ImportOfOwn => format!("{object}: the context that imports it owns the object"),
             _ => format!("{object}"),
         }
@@ -173,14 +162,31 @@ impl Tracker {
             String::new()
         } else {
             let children = self.children_of(Named { address, serial: reference.serial });
-            let listed: Vec<_> = children.iter().map(|(at, child)| self.child_info(*at, child).to_string()).collect();
-            if listed.is_empty() {
-                "; no child is known here: it may be an inline or DEVX child, or another process's".to_owned()
-            } else {
-                format!("; children known here: {}", list(&listed))
+            let here: Vec<_> = children.iter().map(|(at, child)| self.child_info(*at, child).to_string()).collect();
+            let elsewhere = self.children_elsewhere(reference);
+            match (here.is_empty(), elsewhere.is_empty()) {
+                (true, true) => {
+                    "; no child is known here: it may be an inline or DEVX child, or another process's".to_owned()
+                }
+                (false, true) => format!("; children known here: {}", list(&here)),
+                (true, false) => format!("; no child is known here, but {}", list(&elsewhere)),
+                (false, false) => format!("; children known here: {}; {}", list(&here), list(&elsewhere)),
             }
         };
         format!("{object}: {function} failed with {error}, so the reference still has to be ended{why}")
+    }
+
+    /// "pid 4100 (worker) has 3 mr", for each process that has children under the PD.
+    fn children_elsewhere(&self, reference: &Reference) -> Vec<String> {
+        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
+            return Vec::new();
+        };
+        let words = |(who, kind, count): (HolderFacts, ChildKind, u64)| format!("{who} has {count} {}", kind.word());
+        file.children_elsewhere(generation).into_iter().map(words).collect()
+    }
+
+    fn birth_of(&self, reference: &Reference) -> Option<(Option<HolderFacts>, Trace)> {
+        self.file(reference.file)?.birth(reference.generation?)
     }
 
     /// A group of lost things, as one finding.
@@ -191,15 +197,23 @@ impl Tracker {
             .iter()
             .map(|example| self.reference_info(example.address, &example.reference, call.now))
             .collect();
+        let birth = lost.maker.and_then(|_| self.birth_of(&example.reference));
         let message = if matches!(lost.fault.rule, Rule::PdDeallocBusy | Rule::UmemDeregFailed) && lost.count == 1 {
             self.failure_sentence(example.address, &example.reference, &objects[0])
         } else {
             lost_sentence(lost, &objects[0], came(&example.reference), moment)
         };
+        let message = match &birth {
+            Some((Some(who), _)) => format!("{message}; {who} made it"),
+            _ => message,
+        };
         let mut finding = Finding::new(lost.fault.rule, call.function, message);
         finding.severity = lost.fault.severity;
         finding.objects = objects;
         finding.stacks = stacks(lost.site, example.reference.ended.site, Site::NONE);
+        if lost.maker.is_some() {
+            finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
+        }
         finding.stacks.here = call.here.into();
         if matches!(lost.fault.rule, Rule::ObjectOrphaned | Rule::ReferenceLost)
             && lost.fault.severity != Severity::Note
@@ -297,6 +311,29 @@ fn lost_sentence(lost: &Lost, first: &ObjectInfo, came: Came, moment: Moment) ->
         _ => "the destroy failed and was never followed by an end",
     };
     format!("{many}: {what}")
+}
+
+fn about_elsewhere(call: CallInfo, fault: &Fault, clue: &Clue) -> Finding {
+    let mut finding = Finding::new(fault.rule, call.function, clue.message.clone());
+    finding.objects.extend(clue.object.clone());
+    finding.stacks.created = clue.made.clone();
+    finding.stacks.destroyed = clue.destroyed.clone();
+    finding
+}
+
+/// An owner unimports: a hand-over, where somebody is there to take it.
+fn given_up(severity: Severity, reference: &Reference, object: &ObjectInfo) -> String {
+    let came = came(reference).word();
+    let destroy = End::Destroy.function(reference.kind);
+    if severity == Severity::Note {
+        return format!(
+            "{object} was {came} here and is left to its other holders, one of which has to call {destroy}"
+        );
+    }
+    format!(
+        "{object} was {came} here: unimport frees the local struct and leaves the kernel object, which nobody else is \
+         known to hold; {destroy} destroys it"
+    )
 }
 
 fn list(items: &[String]) -> String {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use verbsguard_core::check::Policy;
-use verbsguard_core::ledger::Kind;
+use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::track::{
-    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Subject,
-    Tracker, World,
+    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting,
+    Subject, Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -215,6 +215,10 @@ impl Model {
 struct Nobody;
 
 impl World for Nobody {
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
+        None
+    }
+
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
         false
     }

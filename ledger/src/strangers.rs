@@ -75,5 +75,5 @@ pub(crate) fn has_lock_line(fdinfo: &Path, id: &FileId) -> bool {
 }
 
 fn is_guarded(process: &Path) -> bool {
-    fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libverbsguard"))
+    fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libverbsguard.so"))
 }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use verbsguard_core::check::{self, Fault, Memory, Registration, errno};
 use verbsguard_core::ledger::Kind;
 use verbsguard_core::rules::{Rule, Severity};
-use verbsguard_core::track::{BirthToken, Newborn, Origin, Subject};
+use verbsguard_core::track::{BirthToken, Newborn, Origin};
 
 use crate::abi::types::{
     IbvContext, IbvPd, MLX5DV_OBJ_PD, MLX5DV_UMEM_MASK_DMABUF, Mlx5dvDevxUmem, Mlx5dvDevxUmemIn, Mlx5dvObj, Mlx5dvPd,
@@ -74,8 +74,9 @@ impl Guard {
         let error = last_errno();
         self.note_errno(function, token, error);
         let Some(handle) = asked else { return };
-        if let Some((fault, message)) = self.tracker.failed_import(token, handle, error) {
-            self.report(function, Some("pd_handle"), &fault, &Subject::Argument(message), false);
+        let now = self.mark().time;
+        if let Some((fault, subject)) = self.tracker.failed_import(token, handle, error, now, &self.world) {
+            self.report(function, Some("pd_handle"), &fault, &subject, false);
         }
     }
 

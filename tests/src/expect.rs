@@ -5,7 +5,7 @@ use std::str::FromStr;
 use verbsguard_core::rules::Rule;
 
 /// One expected finding. What is `None` is not compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// "error", "warning" or "note".
     pub severity: String,
@@ -17,6 +17,12 @@ pub struct Expected {
     pub argument: Option<String>,
     /// "forwarded", "refused" or "aborted".
     pub action: Option<String>,
+    /// The command name of the process that it is found in.
+    pub by: Option<String>,
+    /// The command name of another process that it names.
+    pub of: Option<String>,
+    /// A function that stands in one of its stacks, besides the present one.
+    pub at: Option<String>,
 }
 
 /// How a process ended.
@@ -163,11 +169,14 @@ impl FromStr for Expected {
             return Err(format!("no severity '{severity}'"));
         }
         let rule = known_rule(next()?)?;
-        let mut expected = Expected { severity, rule, function: None, argument: None, action: None };
+        let mut expected = Expected { severity, rule, ..Expected::default() };
         while let Some(word) = words.next() {
             let argument = word.strip_prefix('(').and_then(|word| word.strip_suffix(')'));
             match word {
                 "in" => expected.function = Some(words.next().ok_or("in which function?")?.into()),
+                "by" => expected.by = Some(words.next().ok_or("by whom?")?.into()),
+                "of" => expected.of = Some(words.next().ok_or("of whom?")?.into()),
+                "at" => expected.at = Some(words.next().ok_or("at which function?")?.into()),
                 "forwarded" | "refused" | "aborted" => expected.action = Some(word.into()),
                 _ => expected.argument = Some(argument.ok_or_else(|| format!("what is '{word}'?"))?.into()),
             }

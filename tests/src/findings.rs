@@ -39,6 +39,22 @@ fn matches(line: &Value, expected: &Expected) -> bool {
         && is(line, "function", expected.function.as_ref())
         && is(line, "argument", expected.argument.as_ref())
         && is(line, "action", expected.action.as_ref())
+        && is(line, "comm", expected.by.as_ref())
+        && expected.of.as_deref().is_none_or(|comm| names(line, comm))
+        && expected.at.as_deref().is_none_or(|function| leads_to(line, function))
+}
+
+/// Whether a finding names a process of this name, in its sentence or as a holder.
+fn names(line: &Value, comm: &str) -> bool {
+    let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let holders = items(&line["objects"]).iter().flat_map(|object| items(&object["holders"])).collect::<Vec<_>>();
+    text(line, "message").contains(&format!("({comm})")) || holders.iter().any(|holder| text(holder, "comm") == comm)
+}
+
+/// Whether a function stands in one of the stacks that tell what was before.
+fn leads_to(line: &Value, function: &str) -> bool {
+    let stacks = ["created", "released", "destroyed"].map(|stack| line["stacks"][stack].as_array());
+    stacks.into_iter().flatten().flatten().any(|frame| text(frame, "function") == function)
 }
 
 /// Compares the findings among `lines` with what a program expects: what is missing, what is too much.

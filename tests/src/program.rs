@@ -17,7 +17,7 @@ pub struct Program {
 }
 
 /// The folders whose programs the runner runs.
-const FOLDERS: &[&str] = &["misuse", "legal", "options", "process"];
+const FOLDERS: &[&str] = &["misuse", "legal", "options", "process", "across"];
 
 /// Every program, by name.
 pub fn all() -> Outcome<Vec<Program>> {

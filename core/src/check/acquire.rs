@@ -16,9 +16,14 @@ pub struct HandleView {
     pub is_pdn_here: bool,
 }
 
+/// The kernel's answer that a handle means nothing, or something else.
+pub fn denies(error: i32) -> bool {
+    error == errno::ENOENT || error == errno::EINVAL
+}
+
 /// Explains an `ibv_import_pd` that failed with `error`; the first that holds.
 pub fn failed_import(error: i32, view: HandleView) -> Option<Fault> {
-    if (error != errno::ENOENT && error != errno::EINVAL) || view.alive_here {
+    if !denies(error) || view.alive_here {
         return None;
     }
     if view.dead_here {

@@ -105,6 +105,22 @@ pub enum ChildKind {
     Devx,
 }
 
+impl ChildKind {
+    /// The word that reports use: "mr".
+    pub const fn word(self) -> &'static str {
+        match self {
+            ChildKind::Mr => "mr",
+            ChildKind::Mw => "mw",
+            ChildKind::Qp => "qp",
+            ChildKind::Srq => "srq",
+            ChildKind::Ah => "ah",
+            ChildKind::Wq => "wq",
+            ChildKind::ParentDomain => "parent domain",
+            ChildKind::Devx => "DEVX object",
+        }
+    }
+}
+
 /// One event. Object events (up to `Exported`, and `Kept`) have one order for all processes of a device file; reference
 /// events are ordered within their holder only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! Births of references: alloc, register, import.
 
-use std::sync::Arc;
-
 use super::patience::read;
 use super::{
-    ContextId, Current, DeviceFile, FileIndex, Mark, Newcomer, Origin, Reference, State, Subject, Thing, Tracker,
-    Verdict, World,
+    Clue, ContextId, Current, DeviceFile, FileIndex, Mark, Newcomer, Origin, Reference, Sighting, State, Subject,
+    Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, BlobView, Fault, HandleView};
 use crate::ledger::{Generation, Kind};
@@ -73,11 +71,20 @@ impl Tracker {
                 (faults, reference)
             }
         };
-        let faults =
-            faults.into_iter().map(|fault| (fault, Subject::Reference(address, Box::new(reference.clone())))).collect();
+        let faults = faults
+            .into_iter()
+            .map(|(fault, clue)| (fault, self.import_subject(address, &reference, clue, mark.time)))
+            .collect();
         let replaced = self.table.at(address).put(address, Thing::Reference(reference));
         self.superseded(replaced);
         self.counted(faults)
+    }
+
+    fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Clue>, now: u64) -> Subject {
+        let Some(clue) = clue else { return Subject::Reference(address, Box::new(reference.clone())) };
+        let object = self.reference_info(address, reference, now);
+        let message = format!("{object}: {}", clue.message);
+        Subject::Elsewhere(Box::new(Clue { message, object: Some(object), ..clue }))
     }
 
     fn reference(&self, token: BirthToken, new: &Newborn, generation: Option<Generation>, mark: Mark) -> Reference {
@@ -126,13 +133,14 @@ impl Tracker {
         new: Newcomer,
         file: &DeviceFile,
         world: &dyn World,
-    ) -> (Vec<Fault>, Option<Generation>) {
+    ) -> (Vec<(Fault, Option<Clue>)>, Option<Generation>) {
         let current = file.current(new.kind, new.handle);
         let mut faults = Vec::new();
         let generation = match new.kind {
             Kind::Pd => {
                 let recorded = current.filter(|current| current.alive && current.seen);
-                faults.extend(check::pdn(recorded.and_then(|current| current.second_id), new.second_id));
+                let fault = check::pdn(recorded.and_then(|current| current.second_id), new.second_id);
+                faults.extend(fault.map(|fault| (fault, None)));
                 // What came back is a live PD of this handle, whatever the record says.
                 match current {
                     Some(current) if current.alive && faults.is_empty() => Some(current.generation),
@@ -140,8 +148,9 @@ impl Tracker {
                 }
             }
             Kind::Umem => {
-                let view = self.blob_view(file, &new, current, world);
-                faults.extend(check::blob(view));
+                let (view, sighting) = self.blob_view(file, &new, current, world);
+                let fault = check::blob(view);
+                faults.extend(fault.map(|fault| (fault, Some(blob_clue(fault.rule, file, &new, current, sighting)))));
                 match current {
                     Some(current) if view.good => Some(current.generation),
                     // Nobody who could have been seen registered it: an unguarded process may have.
@@ -151,57 +160,101 @@ impl Tracker {
             }
         };
         if generation.is_some_and(|generation| file.owner(generation) == Some(token.context)) {
-            faults.push(check::import_of_own());
+            faults.push((check::import_of_own(), None));
         }
         (faults, generation)
     }
 
-    fn blob_view(&self, here: &DeviceFile, new: &Newcomer, current: Option<Current>, world: &dyn World) -> BlobView {
+    fn blob_view(
+        &self,
+        here: &DeviceFile,
+        new: &Newcomer,
+        current: Option<Current>,
+        world: &dyn World,
+    ) -> (BlobView, Option<Sighting>) {
         let matches = |current: &Current| current.alive && current.second_id == new.second_id;
         let good = current.is_some_and(|current| matches(&current) && (current.exported || !current.seen));
         if good {
-            return BlobView { good, ..BlobView::default() };
+            return (BlobView { good, ..BlobView::default() }, None);
         }
-        let is_export = |other: &Arc<DeviceFile>| {
-            other.current(new.kind, new.handle).is_some_and(|other| matches(&other) && other.exported)
-        };
-        BlobView {
+        let sighting = self.sighted(here, (new.kind, new.handle, new.second_id), world);
+        let view = BlobView {
             good,
-            live_in_other_file: self.files().iter().any(|other| other.index != here.index && is_export(other)),
+            live_in_other_file: sighting.is_some(),
             stale: current.is_some(),
             history_is_whole: world.history_is_whole(here),
-        }
+        };
+        (view, sighting)
     }
 
     /// Why an `ibv_import_pd` of `handle` failed with `error`, where the records explain it.
-    pub fn failed_import(&self, token: BirthToken, handle: u32, error: i32) -> Option<(Fault, String)> {
+    pub fn failed_import(
+        &self,
+        token: BirthToken,
+        handle: u32,
+        error: i32,
+        now: u64,
+        world: &dyn World,
+    ) -> Option<(Fault, Subject)> {
         let file = self.file(token.file)?;
         let current = file.current(Kind::Pd, handle);
-        let others: Vec<_> = self.files().into_iter().filter(|other| other.index != token.file).collect();
-        let lives_in = |other: &&Arc<DeviceFile>| other.current(Kind::Pd, handle).is_some_and(|current| current.alive);
+        // Only a handle that means nothing here is looked for elsewhere, which takes time.
+        let elsewhere = match current {
+            None if check::denies(error) => self.sighted(&file, (Kind::Pd, handle, None), world),
+            _ => None,
+        };
+        let of_pdn = file.of_pdn(handle);
         let view = HandleView {
             dead_here: current.is_some_and(|current| !current.alive),
             alive_here: current.is_some_and(|current| current.alive),
-            alive_in_other_file: others.iter().any(|other| lives_in(&other)),
-            is_pdn_here: file.has_pdn(handle),
+            alive_in_other_file: elsewhere.is_some(),
+            is_pdn_here: of_pdn.is_some(),
         };
         let fault = check::failed_import(error, view)?;
         let fault = self.policy.apply(vec![fault]).pop()?;
-        let message = match fault.rule {
-            Rule::PdHandleStale => {
-                format!("pd_handle {handle} was a PD of device file {} that has been destroyed", file.label)
+        let here = &file.label;
+        let clue = match (fault.rule, current, elsewhere, of_pdn) {
+            (Rule::PdHandleStale, Some(current), ..) => {
+                let what = format!("pd_handle {handle}: the PD of this handle in device file {here}");
+                file.clue(&what, Kind::Pd, current.generation, now, "is gone")
             }
-            Rule::PdHandleForeign => {
-                let label = others.iter().find(lives_in).map_or("?", |other| &other.label);
-                format!(
-                    "pd_handle {handle} is no PD of device file {}, but a live one of device file {label}",
-                    file.label
-                )
+            (Rule::PdHandleForeign, _, Some(sighting), _) => {
+                sighting.clue(&format!("pd_handle {handle} is no PD of device file {here}, but a live one of"))
             }
-            _ => format!(
-                "pd_handle {handle} is no handle here but the pdn of a live PD: pass ibv_pd->handle, not the pdn"
-            ),
+            (_, _, _, Some(generation)) => {
+                let what = format!("pd_handle {handle} is no handle here but the pdn of a PD");
+                file.clue(&what, Kind::Pd, generation, now, "that lives: pass ibv_pd->handle, not the pdn")
+            }
+            _ => return None,
         };
-        Some((fault, message))
+        Some((fault, Subject::Elsewhere(Box::new(clue))))
+    }
+}
+
+/// What a blob that names no UMEM here is about.
+fn blob_clue(
+    rule: Rule,
+    here: &DeviceFile,
+    new: &Newcomer,
+    current: Option<Current>,
+    sighting: Option<Sighting>,
+) -> Clue {
+    match (rule, current, sighting) {
+        (Rule::UmemBlobForeign, _, Some(sighting)) => sighting.clue("this blob was exported from"),
+        (Rule::UmemBlobStale, Some(current), _) => {
+            let mut clue = here.clue(
+                "the UMEM of this handle",
+                Kind::Umem,
+                current.generation,
+                new.mark.time,
+                "is another one, or was never exported",
+            );
+            clue.message.push_str("; the import only looks successful");
+            clue
+        }
+        _ => Clue {
+            message: "no process is known to have exported this blob; the import only looks successful".into(),
+            ..Clue::default()
+        },
     }
 }

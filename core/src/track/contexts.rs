@@ -33,6 +33,8 @@ pub struct CloseToken {
     file: FileIndex,
     /// The device file is held by others, so it will live on. Asked before the close, while there is a descriptor.
     held_elsewhere: bool,
+    /// Nothing can have happened in it that was not told. Asked at the same time, for the same reason.
+    certain: bool,
 }
 
 impl CloseToken {
@@ -161,13 +163,14 @@ impl Tracker {
 
     /// Before `ibv_close_device` of the context at `address`.
     pub fn begin_close(&self, address: usize, world: &dyn World) -> Verdict<CloseToken> {
-        let held_elsewhere = self.asks_who_holds(address, world);
+        let (held_elsewhere, certain) = self.asks_who_holds(address, world);
         let mut contexts = write(&self.contexts);
         let Some(context) = contexts.get_mut(address) else { return Verdict::forward(None) };
         let snapshot = context.clone();
         let faults = check::context_close(&snapshot);
         let token = || {
-            snapshot.is_open().then_some(CloseToken { address, id: snapshot.id, file: snapshot.file, held_elsewhere })
+            let Context { id, file, .. } = snapshot;
+            snapshot.is_open().then_some(CloseToken { address, id, file, held_elsewhere, certain })
         };
         let verdict = self.verdict(faults, || Subject::Context(address, Box::new(snapshot.clone())), token);
         if let Ok(Some(_)) = verdict.outcome {
@@ -190,18 +193,22 @@ impl Tracker {
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
         let lives_on = !last || token.held_elsewhere;
-        let lost = self.lost_at_close(token.id, &file, lives_on, world);
+        let certain = || if last { token.certain } else { world.sees_everyone(&file) };
+        let lost = self.lost_at_close(token.id, &file, lives_on, certain);
         if last {
             file.leave();
         }
         lost
     }
 
-    /// Whether others hold the device file of the context at `address`. Only asked where something may be left in it.
-    fn asks_who_holds(&self, address: usize, world: &dyn World) -> bool {
-        let Some(context) = self.context(address).filter(Context::is_open) else { return false };
-        let Some(file) = self.file(context.file) else { return false };
-        (file.orphans() > 0 || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true)
+    /// Whether others hold the device file of the context at `address`, and whether all of them tell what they do. Only
+    /// asked where something may be left in it.
+    fn asks_who_holds(&self, address: usize, world: &dyn World) -> (bool, bool) {
+        let Some(context) = self.context(address).filter(Context::is_open) else { return (false, false) };
+        let Some(file) = self.file(context.file) else { return (false, false) };
+        let orphans = file.orphans() > 0;
+        let held = (orphans || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true);
+        (held, held && orphans && world.sees_everyone(&file))
     }
 
     /// Whether a live reference was made in this context.

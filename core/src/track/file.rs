@@ -3,6 +3,7 @@
 //! Its state is the fold of its events. Where a ledger is at hand they go through that, so that all processes of the
 //! device file fold the same ones in the same order; otherwise this process folds its own.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
@@ -28,6 +29,13 @@ pub struct HolderFacts {
     pub pid: u32,
     /// Command name.
     pub comm: String,
+}
+
+/// "pid 4100 (owner)".
+impl fmt::Display for HolderFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {} ({})", self.pid, self.comm)
+    }
 }
 
 /// The record of a device file: where its events go, and the state that is their fold. Either this process's own
@@ -471,16 +479,24 @@ impl DeviceFile {
             EndHow::Unseen => "by a call that was not seen".to_owned(),
             EndHow::Destroyed | EndHow::Overtaken if mark.holder == inside.record.me() => format!("by {function}"),
             EndHow::Destroyed | EndHow::Overtaken => match inside.record.holder(mark.holder) {
-                Some(who) => format!("by {function} in pid {} ({})", who.pid, who.comm),
+                Some(who) => format!("by {function} in {who}"),
                 None => format!("by {function} in another process"),
             },
         };
         Some(Death { time: mark.stamp.time_ns, by, trace: trace(&*inside.record, mark) })
     }
 
-    /// The stack of a mark, of whichever process.
-    pub fn trace(&self, mark: ledger::Mark) -> Trace {
-        trace(&*lock(&self.inside).record, mark)
+    /// Whether this process set a mark.
+    pub(super) fn is_mine(&self, mark: ledger::Mark) -> bool {
+        lock(&self.inside).record.me() == mark.holder
+    }
+
+    /// Which other process made an object, and where. None where its birth was not seen.
+    pub fn birth(&self, generation: Generation) -> Option<(Option<HolderFacts>, Trace)> {
+        let mut inside = self.look();
+        let born = inside.record.state().object_by_generation(generation).filter(|object| !object.inferred)?.born;
+        let who = inside.record.holder(born.holder);
+        Some((who, trace(&*inside.record, born)))
     }
 
     /// The context of this process that holds the owning reference.
@@ -488,11 +504,11 @@ impl DeviceFile {
         lock(&self.inside).touched.get(&generation).copied().flatten()
     }
 
-    /// Whether a live PD here has this pdn.
-    pub fn has_pdn(&self, pdn: u32) -> bool {
+    /// The live PD here that has this pdn.
+    pub fn of_pdn(&self, pdn: u32) -> Option<Generation> {
         let is_it =
-            |object: &ledger::Object| object.kind == Kind::Pd && object.may_live() && object.second_id == Some(pdn);
-        self.look().record.state().objects().any(is_it)
+            |object: &&ledger::Object| object.kind == Kind::Pd && object.may_live() && object.second_id == Some(pdn);
+        self.look().record.state().objects().find(is_it).map(|object| object.generation)
     }
 
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, State, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::{self, Kind};
+use crate::ledger::{self, HolderId, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -31,6 +31,8 @@ pub struct Lost {
     pub file: FileIndex,
     /// Created here.
     pub site: Site,
+    /// And by whom, where that was another process: then `site` is one of its own.
+    pub maker: Option<HolderId>,
     /// How many.
     pub count: u64,
     /// Bytes registered in them.
@@ -56,15 +58,20 @@ struct Groups(Vec<Lost>);
 
 impl Groups {
     fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
+        self.add_made_by(None, fault, address, reference);
+    }
+
+    fn add_made_by(&mut self, maker: Option<HolderId>, fault: Fault, address: usize, reference: &Reference) {
         let site = reference.born.site;
         let same = |lost: &Lost| {
-            (lost.fault, lost.kind, lost.file, lost.site) == (fault, reference.kind, reference.file, site)
+            (lost.fault, lost.kind, lost.file, lost.site, lost.maker)
+                == (fault, reference.kind, reference.file, site, maker)
         };
         let group = match self.0.iter().position(same) {
             Some(at) => &mut self.0[at],
             None => {
                 let (kind, file) = (reference.kind, reference.file);
-                self.0.push(Lost { fault, kind, file, site, count: 0, bytes: 0, examples: Vec::new() });
+                self.0.push(Lost { fault, kind, file, site, maker, count: 0, bytes: 0, examples: Vec::new() });
                 let last = self.0.len() - 1;
                 &mut self.0[last]
             }
@@ -84,7 +91,7 @@ impl Tracker {
         context: ContextId,
         file: &Arc<DeviceFile>,
         lives_on: bool,
-        world: &dyn World,
+        certain: impl Fn() -> bool,
     ) -> Vec<Lost> {
         let mut groups = Groups::default();
         self.each_reference(|address, reference| {
@@ -96,7 +103,7 @@ impl Tracker {
             }
         });
         if lives_on {
-            self.add_orphans(&mut groups, file, world);
+            self.add_orphans(&mut groups, file, certain);
         }
         self.counted_groups(groups)
     }
@@ -111,7 +118,7 @@ impl Tracker {
         });
         for file in self.files() {
             if file.has_open_contexts() {
-                self.add_orphans(&mut groups, &file, world);
+                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
@@ -147,21 +154,22 @@ impl Tracker {
         });
         for file in self.files() {
             if held(file.index) {
-                self.add_orphans(&mut groups, &file, world);
+                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
     }
 
     /// Objects that live on without a reference, in a device file that lives on.
-    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, world: &dyn World) {
+    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, certain: impl Fn() -> bool) {
         let orphans = file.take_orphans();
         if orphans.is_empty() {
             return;
         }
-        let fault = orphaned(file, world);
+        let fault = orphaned(certain());
         for orphan in orphans {
-            groups.add(fault, 0, &remains(file.index, &orphan));
+            let maker = Some(orphan.born.holder).filter(|_| !file.is_mine(orphan.born));
+            groups.add_made_by(maker, fault, 0, &remains(file.index, &orphan));
         }
     }
 
@@ -185,8 +193,7 @@ impl Tracker {
 }
 
 /// Errors stand on having seen everything that could have happened to the device file.
-fn orphaned(file: &DeviceFile, world: &dyn World) -> Fault {
-    let certain = world.history_is_whole(file) && world.is_held_by_silent(file) == Some(false);
+fn orphaned(certain: bool) -> Fault {
     let severity = if certain { Severity::Error } else { Severity::Note };
     Fault::forwarded(Rule::ObjectOrphaned, severity)
 }
@@ -239,7 +246,7 @@ fn at_exit(
     }
     let generation = reference.generation?;
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation) => Some(orphaned(file, world)),
+        Fate::Alive if !file.has_others(generation) => Some(orphaned(world.sees_everyone(file))),
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

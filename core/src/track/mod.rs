@@ -7,6 +7,7 @@
 mod acquire;
 mod child;
 mod children;
+mod clue;
 mod context;
 mod contexts;
 mod file;
@@ -21,6 +22,7 @@ mod table;
 pub use acquire::{BirthToken, Newborn};
 pub use child::{Child, ChildKind, Named};
 pub use children::{ChildEndToken, ChildToken};
+pub use clue::{Clue, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, OpenedContext};
 pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
@@ -37,6 +39,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use crate::check::{Fault, Policy};
+use crate::ledger::{Handle, Kind};
 use patience::read;
 
 /// What the tracker asks of the process it is in. Everything here may answer "unknown".
@@ -55,9 +58,18 @@ pub trait World: Sync {
     /// A process that would tell, but has not yet, holds it (a forked child, say): None if that cannot be known.
     fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool>;
 
+    /// Where else on this host a live object of this kind and handle is known, and of this second id where one is given:
+    /// one that was exported, then.
+    fn sighted_elsewhere(&self, here: &DeviceFile, which: (Kind, Handle, Option<u32>)) -> Option<Sighting>;
+
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     fn history_is_whole(&self, file: &DeviceFile) -> bool {
         file.is_whole() && self.is_held_by_strangers(file) == Some(false)
+    }
+
+    /// The same, and no process holds it that has yet to tell what it has.
+    fn sees_everyone(&self, file: &DeviceFile) -> bool {
+        self.history_is_whole(file) && self.is_held_by_silent(file) == Some(false)
     }
 }
 
@@ -88,6 +100,8 @@ pub enum Subject {
     Reference(usize, Box<Reference>),
     /// A child of a PD.
     Child(usize, Box<Child>),
+    /// Something that an import names, and what is known of it.
+    Elsewhere(Box<Clue>),
 }
 
 /// This process, as reports name it.

@@ -9,6 +9,8 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use verbsguard_core::track::Mark;
@@ -67,7 +69,7 @@ pub enum Decision<T> {
 /// Takes one call of `function` through the house. `before` and `after` are ours and may fail; `forward` is the real
 /// call. Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library
 /// lacks fails with EOPNOTSUPP.
-#[inline]
+#[inline(always)]
 pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
     function: &'static Real<F>,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
@@ -82,17 +84,38 @@ pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
 }
 
 /// The same for a function that is no symbol: `forward` knows how to reach the real one.
-#[inline]
+#[inline(always)]
 pub fn run_wrapped<R: Answer, T: Copy>(
     function: &'static dyn Named,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
     forward: impl FnOnce() -> R,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
-    let frame = Frame::new();
-    if frame.is_nested() {
+    if Frame::new().is_nested() {
         return forward();
     }
+    apart(|| watched(function, before, forward, after))
+}
+
+/// Puts some stack between the exported function and the mark of its call. A call that was left by siglongjmp leaves its
+/// mark behind; the next call from the same depth then stands above that mark, and is not taken for a nested one.
+#[inline(never)]
+fn apart<R>(call: impl FnOnce() -> R) -> R {
+    let distance = MaybeUninit::<[u8; 1024]>::uninit();
+    black_box(&distance);
+    let result = call();
+    black_box(&distance);
+    result
+}
+
+#[inline(never)]
+fn watched<R: Answer, T: Copy>(
+    function: &'static dyn Named,
+    before: impl FnOnce(&'static Guard) -> Decision<T>,
+    forward: impl FnOnce() -> R,
+    after: impl FnOnce(&'static Guard, T, &R),
+) -> R {
+    let frame = Frame::new();
     frame.enter();
     let entry_errno = errno();
     forget_mark();

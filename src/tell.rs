@@ -68,8 +68,8 @@ impl Guard {
         if moment == Moment::Exit {
             call.here = Site::NONE;
         }
-        for group in lost {
-            self.emit(self.tracker.describe_lost(call, group, moment));
+        for finding in self.tracker.describe_lost(call, lost, moment) {
+            self.emit(finding);
         }
     }
 
@@ -137,8 +137,8 @@ impl Guard {
     /// For `verbsguard_dump`: what is alive, one object a line.
     pub fn dump(&self) -> String {
         let now = crate::world::now();
-        let lines = self.tracker.live();
-        lines.iter().map(|live| self.tracker.line(live, now) + "\n").collect()
+        let live = self.tracker.live();
+        self.tracker.lines(&live, now).map(|line| line + "\n").collect()
     }
 
     fn live_by_type(&self) -> BTreeMap<Cow<'static, str>, u64> {

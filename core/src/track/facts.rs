@@ -70,6 +70,11 @@ impl DeviceFile {
         self.look_at_all().has_more(generation, 1)
     }
 
+    /// How many live references this process has to an object.
+    pub(super) fn held_here(&self, generation: Generation) -> u32 {
+        lock(&self.inside).record.state().held(generation)
+    }
+
     /// Which other processes refer to an object, for reports.
     pub fn holders_elsewhere(&self, generation: Generation, now: u64) -> Vec<HolderInfo> {
         let mut inside = self.look_at_all();

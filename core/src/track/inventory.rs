@@ -1,16 +1,10 @@
 //! What is alive now, for the summary, `verbsguard_get_stats` and `verbsguard_dump`; names and exemptions.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::patience::read;
-use super::{Child, ChildKind, Context, Death, Origin, Reference, Thing, Tracker};
-use crate::finding::{HolderInfo, HolderState, Role};
+use super::{Child, ChildKind, Context, Death, Reference, Thing, Tracker};
 use crate::ledger::Kind;
-
-/// How many holders a finding lists.
-const HOLDERS: usize = 16;
 
 /// Live things by type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -87,48 +81,6 @@ impl Tracker {
     /// How the object of `reference` died, where that is known.
     pub fn death_of(&self, reference: &Reference) -> Option<Death> {
         self.file(reference.file)?.death(reference.kind, reference.generation?)
-    }
-
-    /// Who refers to the object of `reference` besides it.
-    pub fn holders_of(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
-        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
-            return Vec::new();
-        };
-        let mut holders = self.holders_here(reference, now);
-        holders.append(&mut file.holders_elsewhere(generation, now));
-        // The eldest first.
-        holders.sort_by_key(|holder| Reverse(holder.age));
-        holders.truncate(HOLDERS);
-        holders
-    }
-
-    /// The other live references of this process to the object of `reference`.
-    fn holders_here(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
-        let is_same = |one: &Reference| {
-            one.is_live()
-                && one.serial != reference.serial
-                && (one.file, one.generation) == (reference.file, reference.generation)
-        };
-        let mut found: Vec<(u64, HolderInfo)> = Vec::new();
-        for shard in self.table.shards() {
-            let references = shard.iter().filter_map(|(_, thing)| match thing {
-                Thing::Reference(one) if is_same(one) => Some((one.serial, self.holder_here(one, now))),
-                _ => None,
-            });
-            found.extend(references);
-        }
-        found.sort_by_key(|(serial, _)| *serial);
-        found.into_iter().map(|(_, holder)| holder).collect()
-    }
-
-    fn holder_here(&self, reference: &Reference, now: u64) -> HolderInfo {
-        let role = match reference.origin {
-            _ if reference.inherited => Role::Heir,
-            Origin::Owned => Role::Owner,
-            Origin::Imported => Role::Importer,
-        };
-        let age = Some(Duration::from_nanos(now.saturating_sub(reference.born.time)));
-        HolderInfo { pid: self.me.pid, comm: self.me.comm.clone(), role, state: HolderState::Holds, age }
     }
 
     /// Gives the live reference at `address` a name for reports. False if there is none.

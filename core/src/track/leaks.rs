@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::{self, HolderId, Kind};
+use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -53,8 +55,14 @@ pub struct LostExample {
 /// How many examples a group keeps.
 const EXAMPLES: usize = 8;
 
+/// What the things of a group have in common.
+type GroupKey = (Rule, Severity, Kind, FileIndex, Site, Option<HolderId>);
+
 #[derive(Default)]
-struct Groups(Vec<Lost>);
+struct Groups {
+    lost: Vec<Lost>,
+    places: FxHashMap<GroupKey, usize>,
+}
 
 impl Groups {
     fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
@@ -62,20 +70,12 @@ impl Groups {
     }
 
     fn add_made_by(&mut self, maker: Option<HolderId>, fault: Fault, address: usize, reference: &Reference) {
-        let site = reference.born.site;
-        let same = |lost: &Lost| {
-            (lost.fault, lost.kind, lost.file, lost.site, lost.maker)
-                == (fault, reference.kind, reference.file, site, maker)
-        };
-        let group = match self.0.iter().position(same) {
-            Some(at) => &mut self.0[at],
-            None => {
-                let (kind, file) = (reference.kind, reference.file);
-                self.0.push(Lost { fault, kind, file, site, maker, count: 0, bytes: 0, examples: Vec::new() });
-                let last = self.0.len() - 1;
-                &mut self.0[last]
-            }
-        };
+        let (kind, file, site) = (reference.kind, reference.file, reference.born.site);
+        let place = *self.places.entry((fault.rule, fault.severity, kind, file, site, maker)).or_insert_with(|| {
+            self.lost.push(Lost { fault, kind, file, site, maker, count: 0, bytes: 0, examples: Vec::new() });
+            self.lost.len() - 1
+        });
+        let group = &mut self.lost[place];
         group.count += 1;
         group.bytes += reference.size;
         if group.examples.len() < EXAMPLES {
@@ -138,24 +138,29 @@ impl Tracker {
     /// What the end of this process leaves behind.
     pub fn lost_at_exit(&self, leaks: Leaks, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
-        let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
+        let files = self.files();
+        let held: Vec<Option<bool>> = files.iter().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
+        let mut judged = FxHashMap::default();
         self.each_reference(|address, reference| {
             if !reference.is_live() || reference.inherited || reference.ignored {
                 return;
             }
-            let Some(file) = self.file(reference.file) else { return };
+            let Some(file) = files.get(reference.file.0 as usize) else { return };
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
-            if let Some(fault) = at_exit(reference, &file, held(reference.file), leaks, world) {
+            // References to one object are judged alike, and asking who else holds it takes time.
+            let mut left = |generation| {
+                let key = (file.index, reference.kind, reference.handle, generation);
+                *judged.entry(key).or_insert_with(|| left_behind(reference, generation, file, world))
+            };
+            if let Some(fault) = at_exit(reference, held(reference.file), leaks, &mut left) {
                 groups.add(fault, address, reference);
             }
         });
-        for file in self.files() {
-            if held(file.index) {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
-            }
+        for file in files.iter().filter(|file| held(file.index)) {
+            self.add_orphans(&mut groups, file, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
@@ -188,7 +193,7 @@ impl Tracker {
             lost.fault = self.policy.apply(vec![lost.fault]).pop()?;
             Some(lost)
         };
-        groups.0.into_iter().filter_map(policy).collect()
+        groups.lost.into_iter().filter_map(policy).collect()
     }
 }
 
@@ -226,12 +231,12 @@ fn judge_failure(groups: &mut Groups, address: usize, reference: &mut Reference)
     true
 }
 
+/// `left` judges a reference to an object that lives on.
 fn at_exit(
     reference: &Reference,
-    file: &DeviceFile,
     held_elsewhere: bool,
     leaks: Leaks,
-    world: &dyn World,
+    left: &mut dyn FnMut(Generation) -> Fault,
 ) -> Option<Fault> {
     let told_at_close = reference.context_closed && reference.kind == Kind::Pd;
     if told_at_close {
@@ -244,11 +249,15 @@ fn at_exit(
         let severity = if leaks == Leaks::All { Severity::Warning } else { Severity::Note };
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
-    let generation = reference.generation?;
+    reference.generation.map(left)
+}
+
+/// What it means that this process ends with `reference` to an object of a device file that others hold.
+fn left_behind(reference: &Reference, generation: Generation, file: &DeviceFile, world: &dyn World) -> Fault {
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation) => Some(orphaned(world.sees_everyone(file))),
-        Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
-        Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
+        Fate::Alive if !file.has_others(generation) => orphaned(world.sees_everyone(file)),
+        Fate::Alive | Fate::Unknown => Fault::forwarded(Rule::LeftToOthers, Severity::Note),
+        Fate::Dead { .. } => Fault::forwarded(Rule::HeldAtExit, Severity::Note),
     }
 }
 

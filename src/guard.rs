@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -238,7 +237,7 @@ impl Guard {
     }
 
     /// The device file behind `cmd_fd`, known or new.
-    pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> Arc<DeviceFile> {
+    pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> &DeviceFile {
         let file = self.world.device_file(&self.tracker, cmd_fd, device, origin);
         if let Some(why) = self.world.degraded()
             && self.options.verbose

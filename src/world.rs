@@ -10,7 +10,7 @@ use verbsguard_core::ledger::{FileId, Handle, Kind};
 use verbsguard_core::options::{Ledger, Options};
 use verbsguard_core::site::Trace;
 use verbsguard_core::track::{
-    self, Alone, ContextOrigin, DeviceFile, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
+    self, ContextOrigin, DeviceFile, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
 };
 use verbsguard_ledger::{Degraded, Folder, Found, identity, strangers};
 
@@ -57,13 +57,13 @@ impl World {
     }
 
     /// The device file behind `cmd_fd`: one that a context of this process has already, or a new one.
-    pub fn device_file(
+    pub fn device_file<'a>(
         &self,
-        tracker: &Tracker,
+        tracker: &'a Tracker,
         cmd_fd: c_int,
         device: &str,
         origin: ContextOrigin,
-    ) -> Arc<DeviceFile> {
+    ) -> &'a DeviceFile {
         let is_new = origin == ContextOrigin::Opened;
         let id = identity::identify(cmd_fd).map_err(|unseen| self.degraded.set(unseen.to_string())).ok();
         let known = (!is_new).then(|| tracker.open_descriptors()).into_iter().flatten();
@@ -72,7 +72,7 @@ impl World {
             |file| !is_new && (id.is_some() && file.id == id || Some(file.index) == known),
             |index| {
                 let record = id.and_then(|id| self.join(&id, device, cmd_fd, is_new));
-                DeviceFile::new(index, label(index, id), id, record.unwrap_or_else(|| Box::<Alone>::default()))
+                DeviceFile::new(index, label(index, id), id, record)
             },
         )
     }

@@ -86,7 +86,7 @@ impl Tracker {
         let death = self.death_of(reference);
         let message = self.sentence(call, fault, (address, reference), &object, death.as_ref());
         let mut finding = Finding::new(fault.rule, call.function, message).object(object);
-        finding.stacks = stacks(reference.born.site, reference.ended.site, Site::NONE);
+        finding.stacks = stacks(reference.born.site, reference.ended, Site::NONE);
         if let Some(death) = death {
             finding.stacks.destroyed = death.trace;
         }
@@ -212,7 +212,7 @@ impl Tracker {
         let mut finding = Finding::new(lost.fault.rule, call.function, message);
         finding.severity = lost.fault.severity;
         finding.objects = objects;
-        finding.stacks = stacks(lost.site, example.reference.ended.site, Site::NONE);
+        finding.stacks = stacks(lost.site, example.reference.ended, Site::NONE);
         if lost.maker.is_some() {
             finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
         }

@@ -7,7 +7,7 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::site::Site;
 use verbsguard_core::track::{
-    Alone, ContextOrigin, DeviceFile, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting, Tracker, World,
+    ContextOrigin, DeviceFile, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting, Tracker, World,
 };
 
 struct Nobody;
@@ -42,10 +42,9 @@ fn at(second: u64) -> Mark {
 /// A PD allocated at second 1 and imported at each of `seconds`.
 fn tracker_with(seconds: impl Iterator<Item = u64>) -> Tracker {
     let tracker = Tracker::new(Policy(Options::default()), Me { pid: 7, comm: "many".into() });
-    let file =
-        tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, Box::<Alone>::default()));
+    let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, None));
     let opened = OpenedContext { address: CONTEXT, device: "d".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
-    tracker.opened(opened, &file, at(0));
+    tracker.opened(opened, file, at(0));
     let births = std::iter::once((1, Origin::Owned)).chain(seconds.map(|second| (second, Origin::Imported)));
     for (count, (second, origin)) in births.enumerate() {
         let token = tracker.begin_birth(CONTEXT).outcome.expect("not refused").expect("a known context");

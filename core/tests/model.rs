@@ -9,8 +9,8 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::track::{
-    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting,
-    Subject, Tracker, World,
+    ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting, Subject,
+    Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -252,11 +252,10 @@ fn told(faults: &[(verbsguard_core::check::Fault, Subject)]) -> Found {
 impl Run {
     fn new() -> Run {
         let tracker = Tracker::new(Policy(Options::default()), Me::default());
-        let file = tracker
-            .find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, Box::<Alone>::default()));
+        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, None));
         let opened =
             OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
-        tracker.opened(opened, &file, mark());
+        tracker.opened(opened, file, mark());
         Run { tracker, model: Model::default() }
     }
 

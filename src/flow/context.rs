@@ -24,7 +24,7 @@ impl Guard {
         let device = device_name(device);
         let file = self.device_file(cmd_fd, &device, origin);
         let opened = OpenedContext { address: context.addr(), device, cmd_fd, origin };
-        self.tracker.opened(opened, &file, self.mark());
+        self.tracker.opened(opened, file, self.mark());
         self.watch_parent_domains(context);
         if origin == ContextOrigin::Imported {
             let faults = self.tracker.imported_fd(cmd_fd, context.addr());

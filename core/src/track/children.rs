@@ -31,24 +31,22 @@ impl Tracker {
                 return self.use_of_unknown(address);
             }
             Some(Thing::Child(child)) if child.kind == ChildKind::ParentDomain && kind == Kind::Pd => {
-                let child = child.clone();
                 drop(shard);
                 return self.use_of_parent_domain(&child, world);
             }
             Some(Thing::Child(child)) => {
-                let child = Box::new(child.clone());
                 let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
-                return self.verdict(faults, || Subject::Child(address, child.clone()), || None);
+                return self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || None);
             }
             Some(Thing::Reference(reference)) => reference,
         };
-        if matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world) {
+        if matches!(reference.state, State::Released(_)) && self.is_reborn(&reference, address, world) {
             let serial = reference.serial;
             shard.take(address, serial);
             return Verdict::forward(None);
         }
         let faults = if reference.kind == kind {
-            check::use_of(reference, self.fate(reference), reads_context)
+            check::use_of(&reference, self.fate(&reference), reads_context)
         } else if reference.is_live() {
             vec![Fault::refused(Rule::WrongKind, errno::EINVAL)]
         } else {
@@ -89,7 +87,7 @@ impl Tracker {
     /// After a call that made the child at `address` with the PD of `token`.
     pub fn finish_child(&self, token: ChildToken, address: usize, kind: ChildKind, handle: Option<u32>, mark: Mark) {
         let child = Child {
-            serial: self.next_serial(),
+            serial: 0,
             kind,
             handle,
             pd: token.pd,
@@ -98,7 +96,7 @@ impl Tracker {
             born: mark,
         };
         self.count(&child, 1);
-        let replaced = self.table.at(address).put(address, Thing::Child(child));
+        let (_, replaced) = self.table.at(address).put(address, Thing::Child(child));
         if let Some(Thing::Child(old)) = replaced {
             self.uncount(&old);
         }
@@ -109,7 +107,6 @@ impl Tracker {
         let shard = self.table.at(address);
         match shard.get(address) {
             Some(Thing::Child(child)) => {
-                let child = child.clone();
                 drop(shard);
                 self.begin_end_of(address, child)
             }
@@ -125,7 +122,7 @@ impl Tracker {
     fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
         let pd = child.pd.and_then(|pd| {
             let shard = self.table.at(pd.address);
-            shard.reference(pd.address).filter(|now| now.serial == pd.serial).cloned()
+            shard.reference(pd.address).filter(|now| now.serial == pd.serial)
         });
         let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
         let faults = check::child_destroy(child.through_parent_domain, pd.as_ref(), told);
@@ -146,7 +143,7 @@ impl Tracker {
     /// After an export through the reference of `token`.
     pub fn exported(&self, token: ChildToken, mark: Mark) {
         let Some(Named { address, serial }) = token.pd else { return };
-        let found = self.table.at(address).reference_mut(address, serial).map(|found| found.clone());
+        let found = self.table.at(address).reference(address).filter(|found| found.serial == serial);
         if let Some(reference) = found
             && let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation)
         {
@@ -165,7 +162,7 @@ impl Tracker {
     /// After the child at `address` was moved to the PD of `token`.
     pub fn move_child(&self, token: ChildToken, address: usize) {
         let mut shard = self.table.at(address);
-        let Some(Thing::Child(before)) = shard.get(address).cloned() else { return };
+        let Some(Thing::Child(before)) = shard.get(address) else { return };
         let after = Child { pd: token.pd, through_parent_domain: token.through_parent_domain, ..before.clone() };
         shard.put(address, Thing::Child(after.clone()));
         drop(shard);
@@ -178,11 +175,11 @@ impl Tracker {
         let mut found = Vec::new();
         for shard in self.table.shards() {
             found.extend(shard.iter().filter_map(|(address, thing)| match thing {
-                Thing::Child(child) if child.pd == Some(pd) => Some((address, child.clone())),
+                Thing::Child(child) if child.pd == Some(pd) => Some((address, child)),
                 _ => None,
             }));
         }
-        found.sort_by_key(|(_, child)| child.serial);
+        found.sort_by_key(|(_, child)| (child.born.time, child.serial));
         found
     }
 
@@ -192,18 +189,14 @@ impl Tracker {
 
     fn count(&self, child: &Child, by: i32) {
         let Some(pd) = child.pd else { return };
-        let mut shard = self.table.at(pd.address);
-        let Some(reference) = shard.reference_mut(pd.address, pd.serial) else { return };
-        let add = |count: &mut u32| *count = count.saturating_add_signed(by);
-        add(&mut reference.children);
-        if child.kind == ChildKind::ParentDomain {
-            add(&mut reference.parent_domains);
-        }
-        if child.through_parent_domain {
-            add(&mut reference.fatal_children);
-        }
-        let (file, handle, generation) = (reference.file, reference.handle, reference.generation);
-        drop(shard);
+        let add = |count: &mut u32, counts: bool| *count = count.saturating_add_signed(if counts { by } else { 0 });
+        let counted = self.table.at(pd.address).change(pd.address, pd.serial, |reference| {
+            add(&mut reference.children, true);
+            add(&mut reference.parent_domains, child.kind == ChildKind::ParentDomain);
+            add(&mut reference.fatal_children, child.through_parent_domain);
+            (reference.file, reference.handle, reference.generation)
+        });
+        let Some((file, handle, generation)) = counted else { return };
         if let (Some(file), Some(generation)) = (self.file(file), generation) {
             file.children(handle, generation, child.kind.into(), by);
         }

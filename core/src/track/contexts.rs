@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::patience::{read, write};
+use super::patience::{lock, read, write};
 use super::{
     BirthToken, Context, ContextId, ContextOrigin, ContextState, Contexts, DeviceFile, FileIndex, Lost, Mark, Subject,
     Thing, Tracker, Verdict, World,
@@ -61,16 +61,14 @@ impl Tracker {
         &self,
         is_it: impl Fn(&DeviceFile) -> bool,
         make: impl FnOnce(FileIndex) -> DeviceFile,
-    ) -> Arc<DeviceFile> {
-        let mut files = write(&self.files);
+    ) -> &DeviceFile {
+        let _adding = lock(&self.adding);
         // One that this process has left may have become another's, unseen: it is met anew.
-        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
-            return file.clone();
+        if let Some(file) = self.files().find(|file| file.has_open_contexts() && is_it(file)) {
+            return file;
         }
-        let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
-        let file = Arc::new(make(index));
-        files.push(file.clone());
-        file
+        let place = self.files.push_with(|place| make(FileIndex(u32::try_from(place).unwrap_or(u32::MAX))));
+        &self.files[place]
     }
 
     /// Takes in a context that was just made on `file`.
@@ -193,8 +191,8 @@ impl Tracker {
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
         let lives_on = !last || token.held_elsewhere;
-        let certain = || if last { token.certain } else { world.sees_everyone(&file) };
-        let lost = self.lost_at_close(token.id, &file, lives_on, certain);
+        let certain = || if last { token.certain } else { world.sees_everyone(file) };
+        let lost = self.lost_at_close(token.id, file, lives_on, certain);
         if last {
             file.leave();
         }
@@ -207,8 +205,8 @@ impl Tracker {
         let Some(context) = self.context(address).filter(Context::is_open) else { return (false, false) };
         let Some(file) = self.file(context.file) else { return (false, false) };
         let orphans = file.orphans() > 0;
-        let held = (orphans || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true);
-        (held, held && orphans && world.sees_everyone(&file))
+        let held = (orphans || self.refers_to(context.id)) && world.is_held_elsewhere(file) == Some(true);
+        (held, held && orphans && world.sees_everyone(file))
     }
 
     /// Whether a live reference was made in this context.
@@ -225,12 +223,12 @@ impl Tracker {
     fn drop_children_of(&self, context: ContextId) {
         let mut gone = Vec::new();
         for mut shard in self.table.shards() {
-            shard.retain(|thing| match thing {
-                Thing::Child(child) if child.context == context => {
+            shard.retain_children(|_, child| {
+                let stays = child.context != context;
+                if !stays {
                     gone.push(child.clone());
-                    false
                 }
-                _ => true,
+                stays
             });
         }
         for child in gone {

@@ -53,7 +53,7 @@ impl Tracker {
         for shard in self.table.shards() {
             for (_, thing) in shard.iter() {
                 match thing {
-                    Thing::Reference(reference) if reference.is_live() => holders.see(reference),
+                    Thing::Reference(reference) if reference.is_live() => holders.see(&reference),
                     _ => {}
                 }
             }

@@ -2,8 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Alone, ContextId, Newcomer, Origin, Record, Reference};
-use crate::ledger::{self, Event, Generation, Handle, ObjectState, Serial};
+use super::record::Alone;
+use super::{ContextId, Current, Known, Newcomer, Origin, Record, Reference};
+use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
 
 /// What may change of a device file.
 pub(super) struct Inside {
@@ -16,9 +17,10 @@ pub(super) struct Inside {
     pub(super) vanished: FxHashSet<Generation>,
 }
 
+/// What is left of one that was taken over.
 impl Default for Inside {
     fn default() -> Self {
-        Inside::new(Box::<Alone>::default())
+        Inside::new(Box::new(Alone::part(0, 1)))
     }
 }
 
@@ -53,7 +55,6 @@ impl Inside {
     /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
     /// had a hand in them: it may not have told yet what it holds.
     pub(super) fn orphans(&mut self) -> Vec<ledger::Object> {
-        self.record.refresh_all();
         let me = self.record.me();
         let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
         let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
@@ -62,7 +63,6 @@ impl Inside {
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
             is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, 0)
         });
-        objects.sort_by_key(|object| object.generation);
         objects
     }
 
@@ -76,12 +76,24 @@ impl Inside {
         self.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
     }
 
-    /// Counts a reference of this process in, and tells others.
-    pub(super) fn acquired(&mut self, reference: &Reference) {
-        let Some(generation) = reference.generation else { return };
-        self.touched.entry(generation).or_default();
+    /// Counts a reference of this process in.
+    pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {
         self.record.state_mut().hold(generation);
-        self.tell_acquired(reference);
+        let known = self.touched.entry(generation).or_default();
+        *known = owner.or(*known);
+        Known { generation, owner: *known }
+    }
+
+    /// The object that has this handle now, or had it last.
+    pub(super) fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
+        let object = self.record.state().object(kind, Handle(handle))?;
+        Some(Current {
+            generation: object.generation,
+            alive: object.may_live(),
+            seen: !object.inferred,
+            exported: object.exported,
+            second_id: object.second_id,
+        })
     }
 
     /// Tells others of a reference.

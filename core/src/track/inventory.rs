@@ -67,9 +67,9 @@ impl Tracker {
         contexts.sort_by_key(|(_, context)| context.id);
         let mut things = Vec::new();
         for shard in self.table.shards() {
-            things.extend(shard.iter().filter(|(_, thing)| is_live(thing)).map(|(at, thing)| (at, thing.clone())));
+            things.extend(shard.iter().filter(|(_, thing)| is_live(thing)));
         }
-        things.sort_by_key(|(_, thing)| thing.serial());
+        things.sort_by_key(|(_, thing)| (thing.born().time, thing.serial()));
         let contexts = contexts.into_iter().map(|(at, context)| Live::Context(at, context));
         let things = things.into_iter().map(|(at, thing)| match thing {
             Thing::Reference(reference) => Live::Reference(at, reference),
@@ -95,10 +95,8 @@ impl Tracker {
 
     fn change(&self, address: usize, change: impl FnOnce(&mut Reference)) -> bool {
         let mut shard = self.table.at(address);
-        let Some(serial) = shard.reference(address).filter(|now| now.is_live()).map(|now| now.serial) else {
-            return false;
-        };
-        shard.reference_mut(address, serial).map(change).is_some()
+        let Some(now) = shard.reference(address).filter(Reference::is_live) else { return false };
+        shard.change(address, now.serial, change).is_some()
     }
 }
 

@@ -1,10 +1,8 @@
 //! What was lost: at context close, at exit, on demand. Grouped by rule, creation site and device file.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
+use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Tracker, World};
 use crate::check::{Fate, Fault, errno};
 use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
@@ -89,7 +87,7 @@ impl Tracker {
     pub(super) fn lost_at_close(
         &self,
         context: ContextId,
-        file: &Arc<DeviceFile>,
+        file: &DeviceFile,
         lives_on: bool,
         certain: impl Fn() -> bool,
     ) -> Vec<Lost> {
@@ -116,10 +114,8 @@ impl Tracker {
                 judge_failure(&mut groups, address, reference);
             }
         });
-        for file in self.files() {
-            if file.has_open_contexts() {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
-            }
+        for file in self.files().filter(|file| file.has_open_contexts()) {
+            self.add_orphans(&mut groups, file, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
@@ -131,22 +127,21 @@ impl Tracker {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
             lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
         });
-        let open = self.files().into_iter().filter(|file| file.has_open_contexts());
+        let open = self.files().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
     }
 
     /// What the end of this process leaves behind.
     pub fn lost_at_exit(&self, leaks: Leaks, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
-        let files = self.files();
-        let held: Vec<Option<bool>> = files.iter().map(|file| world.is_held_elsewhere(file)).collect();
+        let held: Vec<Option<bool>> = self.files().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
         let mut judged = FxHashMap::default();
         self.each_reference(|address, reference| {
             if !reference.is_live() || reference.inherited || reference.ignored {
                 return;
             }
-            let Some(file) = files.get(reference.file.0 as usize) else { return };
+            let Some(file) = self.file(reference.file) else { return };
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
@@ -159,7 +154,7 @@ impl Tracker {
                 groups.add(fault, address, reference);
             }
         });
-        for file in files.iter().filter(|file| held(file.index)) {
+        for file in self.files().filter(|file| held(file.index)) {
             self.add_orphans(&mut groups, file, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
@@ -180,11 +175,7 @@ impl Tracker {
 
     fn each_reference(&self, mut visit: impl FnMut(usize, &mut Reference)) {
         for mut shard in self.table.shards() {
-            for (address, thing) in shard.iter_mut() {
-                if let Thing::Reference(reference) = thing {
-                    visit(address, reference);
-                }
-            }
+            shard.each_reference(&mut visit);
         }
     }
 

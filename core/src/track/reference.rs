@@ -123,8 +123,8 @@ pub struct Reference {
     pub size: u64,
     /// Birth.
     pub born: Mark,
-    /// End, once released.
-    pub ended: Mark,
+    /// Where it ended, once released.
+    pub ended: Site,
     /// The last destroy that failed.
     pub failure: Option<Failure>,
     /// `verbsguard_name`.
@@ -153,7 +153,7 @@ impl Reference {
             busy_told: false,
             size: 0,
             born,
-            ended: Mark::default(),
+            ended: Site::NONE,
             failure: None,
             name: None,
         }

@@ -81,7 +81,6 @@ impl Tracker {
         let reference = match shard.get(address) {
             None => return Look::Unknown,
             Some(Thing::Child(child)) => {
-                let child = child.clone();
                 drop(shard);
                 let wrong = child.kind != ChildKind::ParentDomain || end == End::Unimport;
                 let faults = if wrong { vec![Fault::refused(Rule::WrongKind, errno::EINVAL)] } else { Vec::new() };
@@ -91,21 +90,21 @@ impl Tracker {
             Some(Thing::Reference(reference)) => reference,
         };
         if reference.kind != kind && reference.is_live() {
-            let reference = Box::new(reference.clone());
             let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
-            return Look::Done(self.verdict(faults, || Subject::Reference(address, reference.clone()), || None));
+            let subject = || Subject::Reference(address, Box::new(reference.clone()));
+            return Look::Done(self.verdict(faults, subject, || None));
         }
         match reference.state {
             State::Dying(_) if self.policy.waits_for_racing_release() => return Look::Wait,
             State::Dying(_) => return Look::Done(Verdict::forward(None)),
-            State::Released(_) if self.is_reborn(reference, address, world) => {
+            State::Released(_) if self.is_reborn(&reference, address, world) => {
                 let serial = reference.serial;
                 shard.take(address, serial);
                 return Look::Unknown;
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(reference, end);
+        let view = self.release_view(&reference, end);
         let others = view.others;
         let faults = check::release(&view, end);
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
@@ -118,16 +117,16 @@ impl Tracker {
                 handle: reference.handle,
                 generation: reference.generation,
                 origin: reference.origin,
-                victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
+                victim: (end == End::Destroy).then(|| self.victim(&reference)).flatten(),
                 end,
                 others,
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
             // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
-            if let Some(reference) = shard.reference_mut(address, token.serial) {
-                reference.state = State::Dying(end);
-                reference.busy_told |= verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy);
+            shard.set_state(address, token.serial, State::Dying(end));
+            if verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy) {
+                shard.change(address, token.serial, |reference| reference.busy_told = true);
             }
             self.announce(&token, mark);
         }
@@ -135,13 +134,11 @@ impl Tracker {
     }
 
     fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
-        let file = self.file(reference.file);
-        let (fate, others) = match (&file, reference.generation) {
-            (Some(file), Some(generation)) => {
-                // Who else there is matters to a destroy, and to giving up what one owns.
-                let asks = end == End::Destroy || reference.origin == Origin::Owned;
-                let fate = file.fate(reference.kind, reference.handle, generation);
-                (fate, asks && file.has_others(generation))
+        // What became of the object and who else there is matters to a destroy, and to giving up what one owns.
+        let asks = end == End::Destroy || reference.origin == Origin::Owned;
+        let (fate, others) = match (self.file(reference.file), reference.generation) {
+            (Some(file), Some(generation)) if asks => {
+                (file.fate(reference.kind, reference.handle, generation), file.has_others(generation))
             }
             _ => (check::Fate::Unknown, false),
         };
@@ -217,40 +214,46 @@ impl Tracker {
     /// Marks the reference as released, unless the provider ignored the call.
     fn end_reference(&self, token: &ReleaseToken, mark: Mark, world: &dyn World) -> Ended {
         let mut shard = self.table.at(token.address);
-        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Ended::Done(None) };
-        if token.end == End::Unimport && reference.parent_domains > 0 && world.is_intact(reference, token.address) {
-            reference.state = State::Live;
-            return Ended::Ignored(Subject::Reference(token.address, Box::new(reference.clone())));
+        let Some(reference) = shard.reference(token.address).filter(|now| now.serial == token.serial) else {
+            return Ended::Done(None);
+        };
+        if token.end == End::Unimport && reference.parent_domains > 0 && world.is_intact(&reference, token.address) {
+            shard.set_state(token.address, token.serial, State::Live);
+            return Ended::Ignored(Subject::Reference(token.address, Box::new(reference)));
         }
-        reference.state = State::Released(token.end);
-        reference.ended = mark;
-        let shared = (token.end == End::Destroy && token.others).then(|| Box::new(reference.clone()));
-        shard.remember_released(token.address, token.serial);
-        Ended::Done(shared)
+        shard.end(token.address, token.serial, token.end, mark.site);
+        let shared = token.end == End::Destroy && token.others;
+        Ended::Done(
+            shared.then(|| Box::new(Reference { state: State::Released(token.end), ended: mark.site, ..reference })),
+        )
     }
 
     fn roll_back(&self, token: ReleaseToken, error: i32, mark: Mark) -> Vec<(Fault, Subject)> {
         if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
             file.revived(token.kind, token.handle, victim);
         }
-        let mut shard = self.table.at(token.address);
-        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };
-        reference.state = State::Live;
-        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
+        self.table.at(token.address).set_state(token.address, token.serial, State::Live);
+        let Some(file) = self.file(token.file) else { return Vec::new() };
+        if let (errno::ENOENT, Some(generation)) = (error, token.generation) {
             // Nothing has this handle: the object went where we did not see it.
             file.vanished(generation);
         }
-        if self.file(token.file).is_some_and(|file| file.note_errno(error) || file.is_gone()) {
+        if file.note_errno(error) || file.is_gone() {
             return Vec::new();
         }
-        reference.failure = Some(Failure { errno: error, mark, told: false });
+        let failed = |reference: &mut Reference| {
+            reference.failure = Some(Failure { errno: error, mark, told: false });
+            Box::new(reference.clone())
+        };
+        let Some(reference) = self.table.at(token.address).change(token.address, token.serial, failed) else {
+            return Vec::new();
+        };
         let rule = match token.kind {
             Kind::Pd if error == errno::EBUSY => Rule::PdDeallocBusy,
             Kind::Umem => Rule::UmemDeregFailed,
             Kind::Pd => return Vec::new(),
         };
-        let subject = Subject::Reference(token.address, Box::new(reference.clone()));
-        drop(shard);
+        let subject = Subject::Reference(token.address, reference);
         self.counted(vec![(Fault::forwarded(rule, Severity::Note), subject)])
     }
 

@@ -95,7 +95,10 @@ fn install(guard: Guard) -> &'static Guard {
     guard
 }
 
+#[cold]
 fn make() -> Option<&'static Guard> {
+    crate::call::shield();
+    verbsguard_ledger::before_file_work(crate::call::shield);
     let _making = patience::lock(making());
     if let Some(guard) = existing() {
         return Some(guard);
@@ -188,7 +191,9 @@ pub fn unlock_after_fork() {
 
 /// This process was forked off a guarded one: what is known is the parent's, and inherited here. The old guard and its
 /// locks are left as they are: threads that waited for them are gone.
+#[cold]
 fn become_child() {
+    crate::call::shield();
     let forking = take_forking().map(Box::leak);
     MAKING.store(Box::into_raw(Box::default()), Ordering::Release);
     let Some(parent) = existing() else { return };
@@ -287,6 +292,7 @@ impl Guard {
         }
         let frame = Frame::new();
         frame.enter();
+        crate::call::begin(crate::stacks::Entry::NONE);
         self.report_end();
         frame.leave();
         let exitcode = c_int::from(self.options.exitcode);

@@ -3,7 +3,7 @@
 //! | room | what happens there |
 //! |---|---|
 //! | [`abi`] | everything that speaks C: the interposed functions and the control API |
-//! | [`call`], [`depth`] | the one way of a call through the house |
+//! | [`call`], [`depth`], [`thread`], [`counter`] | the one way of a call through the house |
 //! | [`flow`] | what is checked, recorded and reported before and after each kind of call |
 //! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
 //! | [`real`] | finding, pinning and calling the real libraries |
@@ -15,6 +15,7 @@
 
 mod abi;
 mod call;
+mod counter;
 mod depth;
 mod flow;
 mod guard;
@@ -28,4 +29,5 @@ mod record;
 mod settings;
 mod stacks;
 mod tell;
+mod thread;
 mod world;

@@ -4,11 +4,13 @@ use std::ffi::{CStr, CString, c_void};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use libloading::os::unix::Library;
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
+
+use crate::counter::Counter;
 
 /// The two libraries that the guard stands in front of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,7 +97,8 @@ pub struct Real<F> {
     name: &'static CStr,
     node: &'static CStr,
     slot: AtomicPtr<c_void>,
-    calls: AtomicU64,
+    /// Its number among the functions that were called, plus one; 0 until it is.
+    number: AtomicU32,
     /// Only where the program has loaded the library: it is not loaded for our sake.
     if_loaded: bool,
     kind: PhantomData<F>,
@@ -124,7 +127,7 @@ impl<F: Copy> Real<F> {
 
     const fn new(provider: Provider, name: &'static CStr, node: &'static CStr) -> Self {
         let slot = AtomicPtr::new(std::ptr::null_mut());
-        Real { provider, name, node, slot, calls: AtomicU64::new(0), if_loaded: false, kind: PhantomData }
+        Real { provider, name, node, slot, number: AtomicU32::new(0), if_loaded: false, kind: PhantomData }
     }
 
     /// The real function, or None where the library lacks it. Thread-safe.
@@ -166,6 +169,8 @@ pub trait Named: Sync {
     fn count(&self) -> u64;
     fn note_call(&'static self);
     fn resolved(&self) -> Option<bool>;
+    /// Whether the real library has it; looks now if nobody has.
+    fn is_there(&self) -> bool;
 
     /// What the manual page calls the context that the call names.
     fn context_argument(&self) -> &'static str {
@@ -185,7 +190,7 @@ pub fn each_called(mut visit: impl FnMut(&'static dyn Named)) {
     }
 }
 
-impl<F: 'static> Named for Real<F> {
+impl<F: Copy + 'static> Named for Real<F> {
     fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or("?")
     }
@@ -199,18 +204,39 @@ impl<F: 'static> Named for Real<F> {
     }
 
     fn count(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
+        match self.number.load(Ordering::Relaxed) {
+            0 => 0,
+            number => Counter(number as usize - 1).get(),
+        }
     }
 
     fn note_call(&'static self) {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            CALLED.lock().push(self);
-        }
+        let number = match self.number.load(Ordering::Relaxed) {
+            0 => self.first_call(),
+            number => number,
+        };
+        Counter(number as usize - 1).add();
     }
 
     fn resolved(&self) -> Option<bool> {
         let found = self.slot.load(Ordering::Relaxed);
         (!found.is_null()).then_some(found != ABSENT)
+    }
+
+    fn is_there(&self) -> bool {
+        self.get().is_some()
+    }
+}
+
+impl<F: Copy + 'static> Real<F> {
+    #[cold]
+    fn first_call(&'static self) -> u32 {
+        let mut called = CALLED.lock();
+        if self.number.load(Ordering::Relaxed) == 0 {
+            called.push(self);
+            self.number.store(u32::try_from(called.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        }
+        self.number.load(Ordering::Relaxed)
     }
 }
 

@@ -16,7 +16,9 @@ use verbsguard_core::options::MAX_STACK;
 use verbsguard_core::site::{Frame, Resolve, Site};
 use verbsguard_core::symbols::Symbols;
 
+use crate::thread;
 use modules::Module;
+pub use unwind::Entry;
 
 /// More different stacks than this are not kept; events there have no site.
 const MAX_SITES: u32 = 1 << 20;
@@ -49,12 +51,31 @@ pub fn set_depth(depth: usize) {
     DEPTH.store(depth.min(MAX_STACK), Ordering::Relaxed);
 }
 
-/// Where the program called us: the stack without our own frames. [`Site::NONE`] where none can be had.
-pub fn capture() -> Site {
-    let mut addresses = [0; MAX_STACK];
+/// Where the program called us: the stack without our own frames. [`Site::NONE`] where none can be had. `entry` is where
+/// it entered us, if that is known.
+pub fn capture(entry: Entry) -> Site {
     let depth = DEPTH.load(Ordering::Relaxed).max(1);
-    let len = unwind::walk(&mut addresses[..depth], modules::own_code());
+    if depth == 1 {
+        return caller(entry);
+    }
+    let mut addresses = [0; MAX_STACK];
+    let len = unwind::walk(entry, &mut addresses[..depth], modules::own_code());
     intern(&addresses[..len])
+}
+
+/// The same where the caller is all that is kept.
+fn caller(entry: Entry) -> Site {
+    let mut address = [0];
+    if unwind::walk(entry, &mut address, modules::own_code()) == 0 {
+        return Site::NONE;
+    }
+    let known = &thread::this().callers[address[0] / 4 % thread::CALLERS];
+    if known.get().0 == address[0] {
+        return Site(known.get().1);
+    }
+    let site = intern(&address);
+    known.set((address[0], site.0));
+    site
 }
 
 fn intern(addresses: &[usize]) -> Site {
@@ -95,10 +116,12 @@ fn find(from: u32, until: u32, hash: u64, addresses: &[usize]) -> Option<Site> {
     None
 }
 
+#[cold]
 fn keep(hash: u64, addresses: &[usize]) -> Option<Site> {
     if STACKS.count() >= MAX_SITES as usize {
         return None;
     }
+    crate::call::shield();
     let modules = modules::of(addresses);
     let places = addresses.iter().zip(modules).map(|(&address, module)| Place { address, module }).collect();
     let index = STACKS.push(Stack { hash, places, older: AtomicU32::new(0) });
@@ -156,6 +179,7 @@ pub fn bare(site: Site) -> Vec<Frame> {
 
 /// Names the frames of a stack, wherever it was taken, as far as its modules can be read here.
 pub fn spell(bare: Vec<Frame>) -> Vec<Frame> {
+    crate::call::shield();
     match symbols().try_lock_for(PATIENCE) {
         Some(mut symbols) => symbols.spell(bare),
         None => bare,

@@ -74,6 +74,7 @@ impl Guard {
     }
 
     fn emit(&self, mut finding: Finding) {
+        crate::call::shield();
         finding.stamp = self.stamp();
         if !self.reporter.prepare(&mut finding, &stacks::Resolver) {
             return;

@@ -14,6 +14,7 @@ use verbsguard_core::track::{
 };
 use verbsguard_ledger::{Degraded, Folder, Found, identity, strangers};
 
+use crate::call;
 use crate::peek;
 use crate::record::Shared;
 
@@ -64,6 +65,7 @@ impl World {
         device: &str,
         origin: ContextOrigin,
     ) -> &'a DeviceFile {
+        call::shield();
         let is_new = origin == ContextOrigin::Opened;
         let id = identity::identify(cmd_fd).map_err(|unseen| self.degraded.set(unseen.to_string())).ok();
         let known = (!is_new).then(|| tracker.open_descriptors()).into_iter().flatten();
@@ -79,6 +81,7 @@ impl World {
 
     /// Joins the ledger of a device file, as far as there is one.
     pub fn join(&self, id: &FileId, device: &str, cmd_fd: c_int, guarded: bool) -> Option<Box<dyn Record>> {
+        call::shield();
         let folder = self.folder.as_ref()?;
         // Whoever comes next clears away what device files left that are gone.
         verbsguard_ledger::clear(folder, &verbsguard_ledger::is_dead_by(cmd_fd));
@@ -89,6 +92,7 @@ impl World {
 
     /// The processes that hold a device file and are not in its record. None where that cannot be asked.
     fn look(&self, file: &DeviceFile) -> Option<Holders> {
+        call::shield();
         let (fd, id) = (file.descriptor()?, file.id?);
         let sightings = strangers::look(fd, &id).ok()?;
         let joined = file.living_pids();
@@ -139,6 +143,7 @@ impl track::World for World {
         here: &DeviceFile,
         (kind, handle, id): (Kind, Handle, Option<u32>),
     ) -> Option<Sighting> {
+        call::shield();
         let (folder, here) = (self.folder.as_ref()?, here.id?);
         let lives = |found: &Found| found.id != here && found.holders.iter().any(|holder| holder.alive);
         verbsguard_ledger::open_all(folder.path()).filter(lives).find_map(|found| {
@@ -180,11 +185,11 @@ fn fields(kind: Kind, address: usize) -> Option<(usize, u32)> {
 
 /// What a descriptor is. None where it is closed.
 pub fn stat(fd: c_int) -> Option<libc::stat> {
-    let before = crate::call::errno();
+    let before = call::errno();
     let mut found = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: fstat fills the struct or fails. The C library's, so that an emulated device can answer.
     let answer = unsafe { libc::fstat(fd, found.as_mut_ptr()) };
-    crate::call::set_errno(before);
+    call::set_errno(before);
     // SAFETY: filled, as fstat said.
     (answer == 0).then(|| unsafe { found.assume_init() })
 }
@@ -196,6 +201,7 @@ pub fn is_char_device(fd: c_int) -> bool {
 
 /// The size of the dmabuf that `fd` is. Memory files are taken too, for devices that stand in for hardware.
 pub fn dmabuf_size(fd: c_int) -> Option<u64> {
+    call::shield();
     let target = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
     let name = target.to_str()?;
     if !name.starts_with("/dmabuf:") && !name.starts_with("/memfd:") {
@@ -206,6 +212,7 @@ pub fn dmabuf_size(fd: c_int) -> Option<u64> {
 
 /// What a failed registration for want of memory has to do with: for the end of a sentence.
 pub fn memory_limits(live_umems: u64) -> String {
+    call::shield();
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit fills the struct or fails.
     let locked = match unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } {

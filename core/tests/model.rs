@@ -335,7 +335,7 @@ impl Run {
     fn end(&mut self, at: usize, kind: Kind, end: End) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_end(address, kind, end);
-        let verdict = self.tracker.begin_release(address, kind, end, mark(), &Nobody);
+        let verdict = self.tracker.begin_release(address, kind, end, &mark(), &Nobody);
         assert_eq!(told(&verdict.faults), expected, "{end:?} {:?}", self.model.structs[&address]);
         assert_eq!(verdict.outcome.is_err(), refused);
         let Ok(token) = verdict.outcome else { return };

@@ -21,7 +21,7 @@ use verbsguard_core::ledger::{Event, FileId, HolderId, Process, Stamp};
 use verbsguard_core::site::{Frame, Site};
 
 pub use clear::{clear, is_dead_by};
-pub use folder::{Degraded, Folder, auto};
+pub use folder::{Degraded, Folder, auto, before_file_work};
 pub use read::{Found, FoundHolder, open_all};
 pub use view::View;
 pub use whoami::this_process;

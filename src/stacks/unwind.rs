@@ -9,12 +9,33 @@ use super::rules::{self, Base, Rule};
 /// Writes the addresses of the calls, the innermost first, until the slice is full; how many there were. The innermost
 /// ones that lie in `skip` are left out.
 #[inline(always)]
-pub(super) fn walk(addresses: &mut [usize], skip: Range<usize>) -> usize {
+pub(super) fn walk(entry: Entry, addresses: &mut [usize], skip: Range<usize>) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(len) = walk_by_rules(Registers::now(), addresses, &skip) {
+    if let Some(len) = walk_by_rules(entry.0.or_now(), addresses, &skip) {
         return len;
     }
     walk_by_unwinder(addresses, skip)
+}
+
+/// Where a call of the program's entered us: our own frames below need not be walked. Good while that call lasts.
+#[derive(Clone, Copy)]
+pub struct Entry(#[cfg(target_arch = "x86_64")] Registers);
+
+impl Entry {
+    /// Not known.
+    pub const NONE: Entry = Entry(
+        #[cfg(target_arch = "x86_64")]
+        Registers { address: 0, stack_pointer: 0, frame_pointer: 0 },
+    );
+
+    /// The function that this is compiled into.
+    #[inline(always)]
+    pub fn now() -> Entry {
+        Entry(
+            #[cfg(target_arch = "x86_64")]
+            Registers::now(),
+        )
+    }
 }
 
 /// What the next frame is found with.
@@ -41,6 +62,12 @@ impl Registers {
             );
         }
         Registers { address, stack_pointer, frame_pointer }
+    }
+
+    /// These, or the present ones where these are none.
+    #[inline(always)]
+    fn or_now(self) -> Registers {
+        if self.address == 0 { Registers::now() } else { self }
     }
 
     /// The caller's. None where that would lead out of what is in use of `stack`.

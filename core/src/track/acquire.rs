@@ -39,6 +39,13 @@ pub struct Newborn {
     pub origin: Origin,
 }
 
+/// What an import turned out to be of.
+struct Imported {
+    generation: Option<Generation>,
+    /// What is wrong with it, and what else is known.
+    fault: Option<(Fault, Option<Box<Clue>>)>,
+}
+
 impl Tracker {
     /// Before a call that makes something in the context at `address`. `None` in the outcome: an unknown context.
     pub fn begin_birth(&self, address: usize) -> Verdict<BirthToken> {
@@ -62,29 +69,39 @@ impl Tracker {
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let Newborn { address, kind, handle, second_id, origin, .. } = newborn;
         let new = Newcomer { kind, handle, second_id, mark };
-        let (faults, generation) = match origin {
-            Origin::Owned => (Vec::new(), Some(file.made(&new, token.context))),
+        let Imported { generation, fault } = match origin {
+            Origin::Owned => Imported { generation: Some(file.made(&new, token.context)), fault: None },
             Origin::Imported => self.judge_import(token, &new, file, world),
         };
-        let mut reference = reference(token, &newborn, generation, mark);
-        let (serial, replaced) = self.table.at(address).put(address, Thing::Reference(reference.clone()));
-        reference.serial = serial;
-        file.tell_acquired(&reference);
+        let reference = |serial| Reference {
+            serial,
+            generation,
+            second_id,
+            context: token.context,
+            size: newborn.size,
+            ..Reference::new(kind, token.file, handle, origin, mark)
+        };
+        let (serial, replaced) = self.table.at(address).put(address, Thing::Reference(reference(0)));
+        if file.tells() {
+            file.tell_acquired(&reference(serial));
+        }
         if let Some(replaced) = replaced {
             self.superseded(replaced);
         }
-        if faults.is_empty() {
-            return Vec::new();
+        match fault {
+            Some((fault, clue)) => {
+                let subject = self.import_subject(address, &reference(serial), clue, mark.time);
+                self.counted(vec![(fault, subject)])
+            }
+            None => Vec::new(),
         }
-        let about = |(fault, clue)| (fault, self.import_subject(address, &reference, clue, mark.time));
-        self.counted(faults.into_iter().map(about).collect())
     }
 
-    fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Clue>, now: u64) -> Subject {
+    fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Box<Clue>>, now: u64) -> Subject {
         let Some(clue) = clue else { return Subject::Reference(address, Box::new(reference.clone())) };
         let object = self.reference_info(address, reference, now);
         let message = format!("{object}: {}", clue.message);
-        Subject::Elsewhere(Box::new(Clue { message, object: Some(object), ..clue }))
+        Subject::Elsewhere(Box::new(Clue { message, object: Some(object), ..*clue }))
     }
 
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
@@ -103,18 +120,12 @@ impl Tracker {
     }
 
     /// What an import is of. The reference is counted with its object.
-    fn judge_import(
-        &self,
-        token: BirthToken,
-        new: &Newcomer,
-        file: &DeviceFile,
-        world: &dyn World,
-    ) -> (Vec<(Fault, Option<Clue>)>, Option<Generation>) {
+    fn judge_import(&self, token: BirthToken, new: &Newcomer, file: &DeviceFile, world: &dyn World) -> Imported {
         match file.recognised(new, |current| check::is_same(new, current)) {
             Ok(known) if known.owner == Some(token.context) => {
-                (vec![(check::import_of_own(), None)], Some(known.generation))
+                Imported { generation: Some(known.generation), fault: Some((check::import_of_own(), None)) }
             }
-            Ok(known) => (Vec::new(), Some(known.generation)),
+            Ok(known) => Imported { generation: Some(known.generation), fault: None },
             Err(current) => self.judge_stranger(new, current, file, world),
         }
     }
@@ -127,13 +138,13 @@ impl Tracker {
         current: Option<Current>,
         file: &DeviceFile,
         world: &dyn World,
-    ) -> (Vec<(Fault, Option<Clue>)>, Option<Generation>) {
+    ) -> Imported {
         match new.kind {
             Kind::Pd => {
                 let recorded = current.filter(|current| current.alive && current.seen);
                 let fault = check::pdn(recorded.and_then(|current| current.second_id), new.second_id);
                 // What came back is a live PD of this handle, whatever the record says.
-                (fault.map(|fault| (fault, None)).into_iter().collect(), Some(file.met(new)))
+                Imported { generation: Some(file.met(new)), fault: fault.map(|fault| (fault, None)) }
             }
             Kind::Umem => {
                 let (view, sighting) = self.blob_view(file, new, current, world);
@@ -141,7 +152,7 @@ impl Tracker {
                 let clue = blob_clue(fault.rule, file, new, current, sighting);
                 // Nobody who could have been seen registered it: an unguarded process may have.
                 let met = current.is_none() && !view.history_is_whole;
-                (vec![(fault, Some(clue))], met.then(|| file.met(new)))
+                Imported { generation: met.then(|| file.met(new)), fault: Some((fault, Some(Box::new(clue)))) }
             }
         }
     }
@@ -203,16 +214,6 @@ impl Tracker {
             _ => return None,
         };
         Some((fault, Subject::Elsewhere(Box::new(clue))))
-    }
-}
-
-fn reference(token: BirthToken, new: &Newborn, generation: Option<Generation>, mark: Mark) -> Reference {
-    Reference {
-        generation,
-        second_id: new.second_id,
-        context: token.context,
-        size: new.size,
-        ..Reference::new(new.kind, token.file, new.handle, new.origin, mark)
     }
 }
 

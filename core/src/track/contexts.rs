@@ -1,6 +1,5 @@
 //! Opening, importing and closing contexts.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,11 +43,6 @@ impl CloseToken {
     }
 }
 
-thread_local! {
-    /// The open context that this thread asked for last, and the version of the tracker's contexts that had it.
-    static LATEST: Cell<(u64, Option<BirthToken>)> = const { Cell::new((0, None)) };
-}
-
 /// A number that no tracker's contexts have had.
 pub(super) fn new_version() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -90,7 +84,7 @@ impl Tracker {
         self.change_contexts(|contexts| contexts.insert(opened.address, context));
     }
 
-    /// Every change of which contexts are open goes through here, so that no thread goes on with what it remembers.
+    /// Every change of which contexts are open goes through here, so that nobody goes on with what he remembers.
     fn change_contexts<R>(&self, change: impl FnOnce(&mut Contexts) -> R) -> R {
         let mut contexts = write(&self.contexts);
         let answer = change(&mut contexts);
@@ -98,25 +92,18 @@ impl Tracker {
         answer
     }
 
-    /// The open context at `address`. Takes no lock where this thread has asked for the same one last.
+    /// Which contexts are open, as a number: while it stays, what [`Tracker::open_context`] answered holds. No other tracker
+    /// of this process has the same, and none has 0.
     #[inline]
-    pub fn open_context(&self, address: usize) -> Option<BirthToken> {
-        match LATEST.get() {
-            (version, Some(token))
-                if token.address == address && version == self.contexts_version.load(Ordering::Acquire) =>
-            {
-                Some(token)
-            }
-            _ => self.find_open_context(address),
-        }
+    pub fn contexts_version(&self) -> u64 {
+        self.contexts_version.load(Ordering::Acquire)
     }
 
-    fn find_open_context(&self, address: usize) -> Option<BirthToken> {
+    /// The open context at `address`.
+    pub fn open_context(&self, address: usize) -> Option<BirthToken> {
         let contexts = read(&self.contexts);
         let context = contexts.get(address).filter(|context| context.is_open())?;
-        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd };
-        LATEST.set((self.contexts_version.load(Ordering::Acquire), Some(token)));
-        Some(token)
+        Some(BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd })
     }
 
     /// Whether a context is open at `address`.

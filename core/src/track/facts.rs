@@ -63,7 +63,7 @@ impl DeviceFile {
 
     /// How many live references this process has to an object.
     pub(super) fn held_here(&self, generation: Generation) -> u32 {
-        self.look_at(generation).record.state().held(generation)
+        self.look_at(generation).held(generation)
     }
 
     /// Which other processes refer to an object, for reports.

@@ -10,7 +10,7 @@ use verbsguard_lock::MutexGuard;
 
 use super::inside::Inside;
 use super::parts::Parts;
-use super::{ContextId, Current, FileIndex, Mark, Origin, Record, Reference};
+use super::{ContextId, Current, FileIndex, Here, Mark, Origin, Record, Reference};
 use crate::check::errno;
 use crate::ledger::{self, ChildKind, Event, FileId, Generation, Handle, HolderId, How, Kind, Serial, Stamp};
 use crate::site::Site;
@@ -183,23 +183,26 @@ impl DeviceFile {
         }
     }
 
+    /// Whether there is a record that others read.
+    #[inline]
+    pub(super) fn tells(&self) -> bool {
+        self.parts.is_one()
+    }
+
     /// Others are to know of `reference`, which is counted here.
     pub(super) fn tell_acquired(&self, reference: &Reference) {
-        if self.parts.is_one() {
-            self.main().tell_acquired(reference);
-        }
+        self.main().tell_acquired(reference);
     }
 
     /// The reference with this serial, to this object, ended here.
-    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, mark: Mark) {
+    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, here: &dyn Here) {
         let mut inside = generation.map_or_else(|| self.main(), |generation| self.of_object(generation));
-        if self.parts.is_one() {
+        if self.tells() {
             let holder = inside.record.me();
-            inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: mark.into() });
+            inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: here.mark().into() });
         }
         if let Some(generation) = generation {
-            inside.record.state_mut().let_go(generation);
-            inside.ended(generation, origin);
+            inside.let_go(generation, origin);
         }
     }
 
@@ -257,7 +260,7 @@ impl DeviceFile {
     pub fn lost_sight(&self, reference: &Reference) {
         self.main().record.set_lost();
         let named = (reference.serial, reference.generation);
-        self.released(named, reference.origin, How::Abandoned, reference.born);
+        self.released(named, reference.origin, How::Abandoned, &reference.born);
     }
 
     /// This process has no context on it any more.
@@ -267,7 +270,7 @@ impl DeviceFile {
 
     /// Whether others may tell of it.
     pub fn is_shared(&self) -> bool {
-        self.parts.is_one() && self.main().record.is_shared()
+        self.tells() && self.main().record.is_shared()
     }
 
     /// Another living process that tells has it.

@@ -9,12 +9,21 @@ use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
 /// What may change of a device file.
 pub(super) struct Inside {
     pub(super) record: Box<dyn Record>,
-    /// Objects that this process made or referred to; for those made here the context that holds the owning reference.
-    pub(super) touched: FxHashMap<Generation, Option<ContextId>>,
+    /// Objects that this process made or referred to.
+    touched: FxHashMap<Generation, Touched>,
     /// Orphans that it has told.
     pub(super) told: FxHashSet<Generation>,
     /// Objects that are gone by a call that nobody told of.
     pub(super) vanished: FxHashSet<Generation>,
+}
+
+/// What this process has to do with an object.
+#[derive(Default)]
+struct Touched {
+    /// For one made here, the context that holds the owning reference.
+    owner: Option<ContextId>,
+    /// Its references to it.
+    held: u32,
 }
 
 /// What is left of one that was taken over.
@@ -32,23 +41,47 @@ impl Inside {
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
     /// word refers to nothing any more.
     pub(super) fn has_more(&mut self, generation: Generation, own: u32) -> bool {
-        let state = self.record.state();
-        if state.held(generation) > own {
+        if self.held(generation) > own {
             return true;
         }
         let me = self.record.me();
-        let others: Vec<_> = state.references_of_others(generation, me).map(|one| one.holder).collect();
+        let others: Vec<_> = self.record.state().references_of_others(generation, me).map(|one| one.holder).collect();
         others.into_iter().any(|holder| self.record.is_alive(holder))
     }
 
-    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
-    pub(super) fn ended(&mut self, generation: Generation, origin: Origin) {
+    /// How many references this process has to an object.
+    pub(super) fn held(&self, generation: Generation) -> u32 {
+        self.touched.get(&generation).map_or(0, |touched| touched.held)
+    }
+
+    /// Counts a reference of this process in.
+    #[inline]
+    pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {
+        let touched = self.touched.entry(generation).or_default();
+        touched.owner = owner.or(touched.owner);
+        touched.held += 1;
+        if touched.held == 1 {
+            self.record.state_mut().hold(generation);
+        }
+        Known { generation, owner: touched.owner }
+    }
+
+    /// Counts one out. What was kept of an object is forgotten with the last, if it is dead.
+    #[inline]
+    pub(super) fn let_go(&mut self, generation: Generation, origin: Origin) {
+        let Some(touched) = self.touched.get_mut(&generation).filter(|touched| touched.held > 0) else { return };
+        touched.held -= 1;
+        if origin == Origin::Owned {
+            touched.owner = None;
+        }
+        if touched.held > 0 {
+            return;
+        }
+        self.record.state_mut().let_go(generation);
         let object = self.record.state().object_by_generation(generation);
         if object.is_none_or(|object| !object.may_live()) {
             self.touched.remove(&generation);
             self.told.remove(&generation);
-        } else if origin == Origin::Owned {
-            self.touched.insert(generation, None);
         }
     }
 
@@ -76,15 +109,8 @@ impl Inside {
         self.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
     }
 
-    /// Counts a reference of this process in.
-    pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {
-        self.record.state_mut().hold(generation);
-        let known = self.touched.entry(generation).or_default();
-        *known = owner.or(*known);
-        Known { generation, owner: *known }
-    }
-
     /// The object that has this handle now, or had it last.
+    #[inline]
     pub(super) fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
         let object = self.record.state().object(kind, Handle(handle))?;
         Some(Current {

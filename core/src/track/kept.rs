@@ -66,7 +66,7 @@ const fn number(state: State) -> u8 {
 
 impl Plain {
     /// None where something would be lost.
-    #[inline]
+    #[inline(always)]
     fn of(reference: &Reference) -> Option<Plain> {
         // Named one by one: a new field has to be thought of here.
         let Reference {
@@ -128,7 +128,7 @@ impl Plain {
         STATES[usize::from(self.flags & STATE).min(STATES.len() - 1)]
     }
 
-    #[inline]
+    #[inline(always)]
     fn open(&self) -> Reference {
         let [a, b, c, d, e, f] = self.size;
         Reference {
@@ -155,7 +155,7 @@ impl Plain {
 
 impl Kept {
     /// Packs a thing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of(thing: Thing) -> Kept {
         match thing {
             Thing::Reference(reference) => match Plain::of(&reference) {
@@ -167,7 +167,7 @@ impl Kept {
     }
 
     /// A copy of the thing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&self) -> Thing {
         match self {
             Kept::Plain(plain) => Thing::Reference(plain.open()),
@@ -177,7 +177,7 @@ impl Kept {
     }
 
     /// The reference, if it is one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reference(&self) -> Option<Reference> {
         match self {
             Kept::Plain(plain) => Some(plain.open()),

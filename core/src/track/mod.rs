@@ -38,7 +38,7 @@ pub use holders::Holders;
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
 pub use record::{HolderFacts, Record};
-pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
+pub use reference::{ContextId, End, Failure, FileIndex, Here, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
 pub use table::{REMEMBERED_RELEASES, Table, Thing};
 

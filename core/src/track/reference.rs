@@ -14,6 +14,23 @@ pub struct Mark {
     pub time: u64,
 }
 
+/// The call under way: when and where it was made, as far as somebody asks.
+pub trait Here {
+    /// Where.
+    fn site(&self) -> Site;
+    /// When and where.
+    fn mark(&self) -> Mark;
+}
+
+impl Here for Mark {
+    fn site(&self) -> Site {
+        self.site
+    }
+    fn mark(&self) -> Mark {
+        *self
+    }
+}
+
 /// How a reference came to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
@@ -133,6 +150,7 @@ pub struct Reference {
 
 impl Reference {
     /// A live one, of which nothing more is known.
+    #[inline(always)]
     pub fn new(kind: Kind, file: FileIndex, handle: u32, origin: Origin, born: Mark) -> Self {
         Reference {
             serial: 0,

@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use verbsguard_lock::MutexGuard;
+
 use super::patience::read;
+use super::table::Shard;
 use super::{
-    ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+    ChildKind, End, Failure, FileIndex, Here, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, Fault, ReleaseView, errno};
 use crate::ledger::{Generation, How, Kind};
@@ -60,23 +63,24 @@ impl Tracker {
         address: usize,
         kind: Kind,
         end: End,
-        mark: Mark,
+        here: &dyn Here,
         world: &dyn World,
     ) -> Verdict<ReleaseToken> {
         let mut since = None;
         loop {
-            match self.look(address, kind, end, mark, world) {
+            match self.look(address, kind, end, here, world) {
                 Look::Done(verdict) => return verdict,
                 Look::Unknown => return self.release_of_unknown(address),
                 Look::Wait if since.get_or_insert_with(Instant::now).elapsed() > RACE_PATIENCE => {
                     return Verdict::forward(None);
                 }
-                Look::Wait => std::thread::sleep(Duration::from_micros(50)),
+                // A sleep would end a thread that is being cancelled.
+                Look::Wait => std::thread::yield_now(),
             }
         }
     }
 
-    fn look(&self, address: usize, kind: Kind, end: End, mark: Mark, world: &dyn World) -> Look {
+    fn look(&self, address: usize, kind: Kind, end: End, here: &dyn Here, world: &dyn World) -> Look {
         let mut shard = self.table.at(address);
         let reference = match shard.get(address) {
             None => return Look::Unknown,
@@ -107,9 +111,16 @@ impl Tracker {
         let view = self.release_view(&reference, end);
         let others = view.others;
         let faults = check::release(&view, end);
+        let is_live = reference.is_live();
+        // An unimport of a UMEM frees a struct and cannot fail: the outcome need not be waited for.
+        let is_certain = (kind, end) == (Kind::Umem, End::Unimport) && is_live;
+        if is_certain && faults.is_empty() {
+            self.end_now(shard, address, &reference, end, here);
+            return Look::Done(Verdict::forward(None));
+        }
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
-        let verdict = self.verdict(faults, subject, || {
-            reference.is_live().then_some(ReleaseToken {
+        let mut verdict = self.verdict(faults, subject, || {
+            is_live.then(|| ReleaseToken {
                 address,
                 serial: reference.serial,
                 kind,
@@ -123,14 +134,35 @@ impl Tracker {
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
+            if is_certain {
+                self.end_now(shard, address, &reference, end, here);
+                verdict.outcome = Ok(None);
+                return Look::Done(verdict);
+            }
             // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
             shard.set_state(address, token.serial, State::Dying(end));
             if verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy) {
                 shard.change(address, token.serial, |reference| reference.busy_told = true);
             }
-            self.announce(&token, mark);
+            self.announce(&token, here);
         }
         Look::Done(verdict)
+    }
+
+    #[inline]
+    fn end_now(
+        &self,
+        mut shard: MutexGuard<'_, Shard>,
+        address: usize,
+        reference: &Reference,
+        end: End,
+        here: &dyn Here,
+    ) {
+        shard.end(address, reference.serial, end, here.site());
+        drop(shard);
+        if let Some(file) = self.file(reference.file) {
+            file.released((reference.serial, reference.generation), reference.origin, how(end), here);
+        }
     }
 
     fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
@@ -164,9 +196,9 @@ impl Tracker {
         world.is_reborn(reference, address, &|context| self.is_open_context(context))
     }
 
-    fn announce(&self, token: &ReleaseToken, mark: Mark) {
+    fn announce(&self, token: &ReleaseToken, here: &dyn Here) {
         if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
-            file.dying(token.kind, token.handle, victim, mark);
+            file.dying(token.kind, token.handle, victim, here.mark());
         }
     }
 
@@ -193,11 +225,7 @@ impl Tracker {
         if let Some(victim) = token.victim {
             file.destroyed(token.kind, token.handle, victim, mark);
         }
-        let how = match token.end {
-            End::Destroy => How::Destroyed,
-            End::Unimport => How::Unimported,
-        };
-        file.released((token.serial, token.generation), token.origin, how, mark);
+        file.released((token.serial, token.generation), token.origin, how(token.end), &mark);
         match ended {
             Some(reference) => {
                 let rule = match token.kind {
@@ -263,5 +291,12 @@ impl Tracker {
             .into_iter()
             .flat_map(|(fault, subject)| self.policy.apply(vec![fault]).into_iter().map(move |f| (f, subject.clone())))
             .collect()
+    }
+}
+
+fn how(end: End) -> How {
+    match end {
+        End::Destroy => How::Destroyed,
+        End::Unimport => How::Unimported,
     }
 }

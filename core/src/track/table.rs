@@ -69,7 +69,7 @@ impl Shard {
     const REMEMBERED: usize = REMEMBERED_RELEASES / SHARDS;
 
     /// What stands at `address`: a copy.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, address: usize) -> Option<Thing> {
         self.things.get(&address).map(Kept::open)
     }
@@ -143,7 +143,7 @@ impl Shard {
 
     /// Puts a thing at `address` and gives it a serial that no other has had. Answers that, and what was there before,
     /// which has ended: where it was live, without our seeing it.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, address: usize, mut thing: Thing) -> (u64, Option<Thing>) {
         self.named += 1;
         let serial = self.named * SHARDS as u64 + self.place as u64;

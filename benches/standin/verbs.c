@@ -15,7 +15,10 @@ static __thread unsigned int count;
 uint32_t standin_take_handle(void)
 {
     static uint32_t next;
-    return count ? kept[--count] : __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+    /* Processes share the device file, so none may take another's. */
+    uint32_t own = ((uint32_t)getpid() & 0xfff) << 12;
+
+    return count ? kept[--count] : own | (__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) & 0xfff);
 }
 
 void standin_give_handle(uint32_t handle)

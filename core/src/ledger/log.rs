@@ -229,6 +229,24 @@ pub fn append(
     Err(Full)
 }
 
+/// The same in a log that nobody else writes to, whose first free slot is `index`. Nothing has to be reserved: the slot is
+/// free until its last word is there.
+pub fn append_alone(
+    memory: &(impl Memory + ?Sized),
+    header: &Header,
+    index: u32,
+    record: &[u8; RECORD],
+) -> Result<(), Full> {
+    if index >= header.capacity {
+        return Err(Full);
+    }
+    let [first, rest @ ..] = ready_slot(header.holder, record);
+    let at = first_word(index);
+    rest.iter().enumerate().for_each(|(i, word)| memory.store(at + 1 + i, *word));
+    memory.store(at, first);
+    Ok(())
+}
+
 fn reserve(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {
     let first = first_word(index);
     memory.load(first) == 0 && memory.swap_if(first, 0, word(RESERVED, writer, 0))

@@ -215,11 +215,7 @@ impl Tracker {
             finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
         }
         finding.stacks.here = call.here.into();
-        if matches!(lost.fault.rule, Rule::ObjectOrphaned | Rule::ReferenceLost)
-            && lost.fault.severity != Severity::Note
-        {
-            finding.lost = lost.count;
-        }
+        finding.count = lost.count;
         finding
     }
 

@@ -91,13 +91,13 @@ pub struct Merged {
 
 impl Merged {
     /// Counts a finding of a log.
-    pub fn finding(&mut self, finding: Finding, lost: u64) {
+    pub fn finding(&mut self, finding: Finding) {
         let who = Who::from(&finding.stamp);
         let object = finding.objects.first().map(|object| object.kind.clone().into_owned()).unwrap_or_default();
         let leak = finding.rule.section() == Section::Leaks;
         let trace = if leak { &finding.stacks.created } else { &finding.stacks.here };
         let frames = trace.frames().to_vec();
-        let count = if leak { lost.max(finding.objects.len() as u64).max(1) } else { 1 };
+        let count = finding.count.max(1);
         let Finding { severity, rule, message, .. } = finding;
         self.add(Seen { severity, rule, object, frames, who, count, message });
     }

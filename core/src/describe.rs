@@ -323,7 +323,7 @@ fn given_up(severity: Severity, reference: &Reference, object: &ObjectInfo) -> S
     let destroy = End::Destroy.function(reference.kind);
     if severity == Severity::Note {
         return format!(
-            "{object} was {came} here and is left to its other holders, one of which has to call {destroy}"
+            "{object} was {came} here and is left to whoever else has it, one of whom has to call {destroy}"
         );
     }
     format!(

@@ -151,8 +151,6 @@ pub(super) struct Inside {
     touched: FxHashMap<Generation, Option<ContextId>>,
     /// Orphans that it has told.
     told: FxHashSet<Generation>,
-    /// Objects that are gone by a call that nobody told of.
-    vanished: FxHashSet<Generation>,
 }
 
 impl Default for Inside {
@@ -163,7 +161,7 @@ impl Default for Inside {
 
 impl Inside {
     fn new(record: Box<dyn Record>) -> Self {
-        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default(), vanished: FxHashSet::default() }
+        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default() }
     }
 
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
@@ -199,7 +197,7 @@ impl Inside {
         objects.retain(|object| {
             let maker = object.born.holder;
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, 0)
+            is_ours && !self.has_more(object.generation, 0)
         });
         objects.sort_by_key(|object| object.generation);
         objects
@@ -437,23 +435,19 @@ impl DeviceFile {
         })
     }
 
-    /// What became of an object.
+    /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
         let inside = self.look();
-        if inside.vanished.contains(&generation) {
+        if self.is_gone() {
             return Fate::Unknown;
         }
         fate(inside.record.state(), kind, handle, generation)
     }
 
-    /// The kernel says that an object is gone, and nobody has told of it: from here on nothing is whole.
-    pub fn vanished(&self, generation: Generation) {
-        let mut inside = self.look();
-        let unseen = inside.record.state().object_by_generation(generation).is_some_and(|object| object.may_live());
-        if unseen {
-            inside.record.set_lost();
-            inside.vanished.insert(generation);
-        }
+    /// The kernel says that an object is gone. Where nobody has told of its end, nothing is whole from here on.
+    pub fn vanished(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
     }
 
     /// Whether live references to an object are known besides a live one of this process.
@@ -514,6 +508,11 @@ impl DeviceFile {
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
         self.look().record.state().whole()
+    }
+
+    /// Whether it is known that something happened in it that was not told.
+    pub fn has_gaps(&self) -> bool {
+        self.look().record.state().is_lost()
     }
 
     /// The children that other processes have under a PD: who, of which type, and how many.

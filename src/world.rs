@@ -64,7 +64,7 @@ impl World {
     /// An event of this process did not get into the ledger.
     pub fn missed(&self) {
         self.trouble.get_or_init(|| {
-            "the ledger cannot be written (a full disk?): others do not see all that this process does".to_owned()
+            "the ledger cannot be written (a full disk, a damaged file?): others do not see all that this process does".to_owned()
         });
     }
 

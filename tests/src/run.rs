@@ -24,9 +24,14 @@ pub struct Done {
 
 /// Runs `program` in `folder` through `verbsguard run` with these arguments.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str], env: &[(String, String)]) -> Outcome<Done> {
-    let file = |name: &str| fs::File::create(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     let mut command = Command::new(built("verbsguard")?);
     command.args(["run", "--emulate"]).args(arguments).arg("--").arg(program);
+    finish(command, folder, env)
+}
+
+/// Runs a command in `folder` to its end; what it wrote lies there, too.
+pub fn finish(mut command: Command, folder: &Path, env: &[(String, String)]) -> Outcome<Done> {
+    let file = |name: &str| fs::File::create(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     command.current_dir(folder).stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
     command.env_remove("VERBSGUARD_OPTIONS").env_remove("LD_PRELOAD").process_group(0);
     command.envs(env.iter().map(|(name, value)| (name, value)));

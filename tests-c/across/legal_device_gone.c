@@ -10,7 +10,7 @@
 
 static long pulls_the_device_out(long unused)
 {
-	emu_control("{\"op\":\"remove\",\"device\":0}");
+	remove_device();
 	return unused;
 }
 

@@ -208,7 +208,8 @@ fn judge(program: &Program, play: Option<&Play>) -> Outcome {
         let lines = play.log.iter().map(parse).collect::<Result<Vec<Value>, _>>()?;
         wrong.push_str(&findings::compare(&lines, &program.expectation).err().unwrap_or_default());
     }
-    for shown in program.expectation.shows.iter().filter(|shown| !play.output.contains(shown.as_str())) {
+    let said = |shown: &str| play.output.contains(shown) || play.log.iter().any(|line| line.contains(shown));
+    for shown in program.expectation.shows.iter().filter(|shown| !said(shown)) {
         wrong.push_str(&format!("does not show: {shown}\n"));
     }
     if wrong.is_empty() { Ok(()) } else { Err(format!("{wrong}--- output\n{}", play.output)) }

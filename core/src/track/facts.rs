@@ -56,10 +56,10 @@ impl DeviceFile {
         })
     }
 
-    /// What became of an object.
+    /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
         let inside = self.look();
-        if inside.vanished.contains(&generation) {
+        if self.is_gone() {
             return Fate::Unknown;
         }
         fate(inside.record.state(), kind, handle, generation)
@@ -123,6 +123,11 @@ impl DeviceFile {
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
         self.look().record.state().whole()
+    }
+
+    /// Whether it is known that something happened in it that was not told.
+    pub fn has_gaps(&self) -> bool {
+        self.look().record.state().is_lost()
     }
 
     /// The children that other processes have under a PD: who, of which type, and how many.

@@ -233,14 +233,10 @@ impl DeviceFile {
         }
     }
 
-    /// The kernel says that an object is gone, and nobody has told of it: from here on nothing is whole.
-    pub fn vanished(&self, generation: Generation) {
-        let mut inside = self.look();
-        let unseen = inside.record.state().object_by_generation(generation).is_some_and(|object| object.may_live());
-        if unseen {
-            inside.record.set_lost();
-            inside.vanished.insert(generation);
-        }
+    /// The kernel says that an object is gone. Where nobody has told of its end, nothing is whole from here on.
+    pub fn vanished(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
     }
 
     /// Live objects to which no reference is left and that were not reported yet.

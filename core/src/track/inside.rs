@@ -12,8 +12,6 @@ pub(super) struct Inside {
     pub(super) touched: FxHashMap<Generation, Option<ContextId>>,
     /// Orphans that it has told.
     pub(super) told: FxHashSet<Generation>,
-    /// Objects that are gone by a call that nobody told of.
-    pub(super) vanished: FxHashSet<Generation>,
 }
 
 impl Default for Inside {
@@ -24,7 +22,7 @@ impl Default for Inside {
 
 impl Inside {
     pub(super) fn new(record: Box<dyn Record>) -> Self {
-        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default(), vanished: FxHashSet::default() }
+        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default() }
     }
 
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
@@ -60,7 +58,7 @@ impl Inside {
         objects.retain(|object| {
             let maker = object.born.holder;
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, 0)
+            is_ours && !self.has_more(object.generation, 0)
         });
         objects.sort_by_key(|object| object.generation);
         objects

@@ -24,6 +24,10 @@ header:
 kernel-lab:
 	@scripts/kernel-lab
 
+# Programs that others wrote, guarded on the emulated device; brings them (150 MB and more). Not part of `make check`.
+foreign: all
+	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign
+
 install: all
 	@meson install -C build
 
@@ -31,4 +35,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all bench check demo header kernel-lab install clean
+.PHONY: all bench check demo foreign header kernel-lab install clean

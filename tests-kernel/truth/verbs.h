@@ -8,7 +8,7 @@
 #include "truth.h"
 
 enum kind {
-	NOTHING, FD, CONTEXT, PD, MR, MW, UMEM, BLOB, TD, CQ, SRQ, QP,
+	NOTHING, FD, CONTEXT, PD, MR, MW, UMEM, BLOB, TD, CHANNEL, CQ, SRQ, QP,
 };
 
 struct object {
@@ -22,6 +22,7 @@ struct object {
 		struct ibv_mr *mr;
 		struct ibv_mw *mw;
 		struct ibv_td *td;
+		struct ibv_comp_channel *channel;
 		struct ibv_cq *cq;
 		struct ibv_srq *srq;
 		struct ibv_qp *qp;

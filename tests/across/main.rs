@@ -2,6 +2,8 @@
 //! and what `verbsguard ps` and `verbsguard report` show of them.
 
 mod degraded;
+mod many;
+mod users;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,10 @@ fn main() -> ExitCode {
 
 fn trials() -> Outcome<Vec<Trial>> {
     let bench = Arc::new(Bench::new()?);
-    degraded::trials(&bench)
+    let mut trials = degraded::trials(&bench)?;
+    trials.extend(users::trials(&bench)?);
+    trials.extend(many::trials(&bench)?);
+    Ok(trials)
 }
 
 /// The newest rdma-core, and a folder of the tests' own.

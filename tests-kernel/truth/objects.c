@@ -29,10 +29,10 @@ static const struct argument *argument_at(struct call *call, int argument)
 static struct object *lookup(const char *text, enum kind kind)
 {
 	size_t length = strcspn(text, "!");
-	bool ended = text[length];
+	bool also_ended = text[length];
 
 	for (int i = 0; i < OBJECTS; i++)
-		if (objects[i].kind == kind && objects[i].ended == ended && strlen(objects[i].name) == length &&
+		if (objects[i].kind == kind && (also_ended || !objects[i].ended) && strlen(objects[i].name) == length &&
 		    !strncmp(objects[i].name, text, length))
 			return &objects[i];
 	return NULL;
@@ -142,7 +142,9 @@ struct object *made_fd(struct call *call, int fd)
 void ended(struct call *call, struct object *object, int result)
 {
 	call->reply->result = result;
-	object->ended |= !result;
+	/* What was given in the place of another kind has not ended, even where the call cannot say that it failed. */
+	if (call->request->count && !strchr(call->request->args[0].text, ':'))
+		object->ended |= !result;
 }
 
 void answered(struct call *call, int result)
@@ -169,6 +171,8 @@ void *memory_for(struct call *call, size_t *size)
 		bad_call(call, "no memory");
 	if (at && !strcmp(at, "unmapped"))
 		munmap(start, mapped);
+	if (at && !strcmp(at, "forbidden"))
+		mprotect(start, mapped, PROT_NONE);
 	return (char *)start + option(call, "offset", 0);
 }
 

@@ -47,7 +47,7 @@ struct verb {
 extern const struct verb context_verbs[], fd_verbs[], pd_verbs[], umem_verbs[], queue_verbs[], raw_verbs[];
 
 /*
- * The object that the call's argument names; the actor ends where it has none of this kind. `p!` is one that was ended
+ * The object that the call's argument names; the actor ends where it has none of this kind. `p!` may have been ended
  * already, `umem:u` one of another kind, `null` none at all.
  */
 struct object *object(struct call *call, int argument, enum kind kind);
@@ -65,7 +65,7 @@ struct object *made_fd(struct call *call, int fd);
 void ended(struct call *call, struct object *object, int result);
 void answered(struct call *call, int result);
 
-/* Memory as the options say: size=, at=normal|unmapped|readonly|wrapping|null, offset=. */
+/* Memory as the options say: size=, at=normal|unmapped|forbidden|readonly|wrapping|null, offset=. */
 void *memory_for(struct call *call, size_t *size);
 
 #endif

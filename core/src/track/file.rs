@@ -169,11 +169,11 @@ impl Inside {
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
     /// word refers to nothing any more.
     fn has_more(&mut self, generation: Generation, own: u32) -> bool {
-        let state = self.record.state();
-        if state.held(generation) > own {
-            return true;
-        }
-        let me = self.record.me();
+        self.record.state().held(generation) > own || self.is_referred_elsewhere(generation)
+    }
+
+    fn is_referred_elsewhere(&mut self, generation: Generation) -> bool {
+        let (state, me) = (self.record.state(), self.record.me());
         let others: Vec<_> = state.references_of_others(generation, me).map(|one| one.holder).collect();
         others.into_iter().any(|holder| self.record.is_alive(holder))
     }
@@ -190,8 +190,10 @@ impl Inside {
     }
 
     /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
-    /// had a hand in them: it may not have told yet what it holds.
-    fn orphans(&mut self) -> Vec<ledger::Object> {
+    /// had a hand in them: it may not have told yet what it holds. `at_end`: what this process refers to counts for
+    /// nothing any more.
+    fn orphans(&mut self, at_end: bool) -> Vec<ledger::Object> {
+        let own = if at_end { u32::MAX } else { 0 };
         self.record.refresh_all();
         let me = self.record.me();
         let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
@@ -199,7 +201,7 @@ impl Inside {
         objects.retain(|object| {
             let maker = object.born.holder;
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, 0)
+            is_ours && !self.vanished.contains(&object.generation) && !self.has_more(object.generation, own)
         });
         objects.sort_by_key(|object| object.generation);
         objects
@@ -461,6 +463,16 @@ impl DeviceFile {
         self.look_at_all().has_more(generation, 1)
     }
 
+    /// The same, of this process's references none counted.
+    pub(super) fn is_referred_elsewhere(&self, generation: Generation) -> bool {
+        self.look_at_all().is_referred_elsewhere(generation)
+    }
+
+    /// Notes that an orphan is told of; false where it was before.
+    pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
+        lock(&self.inside).told.insert(generation)
+    }
+
     /// Which other processes refer to an object, for reports.
     pub fn holders_elsewhere(&self, generation: Generation, now: u64) -> Vec<HolderInfo> {
         let mut inside = self.look_at_all();
@@ -525,17 +537,18 @@ impl DeviceFile {
         children.into_iter().filter_map(named).collect()
     }
 
-    /// Live objects to which no reference is left and that were not reported yet.
-    pub fn take_orphans(&self) -> Vec<ledger::Object> {
+    /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
+    /// all its references.
+    pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
         let mut inside = lock(&self.inside);
-        let mut orphans = inside.orphans();
+        let mut orphans = inside.orphans(at_end);
         orphans.retain(|object| inside.told.insert(object.generation));
         orphans
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        lock(&self.inside).orphans().len() as u64
+        lock(&self.inside).orphans(false).len() as u64
     }
 }
 

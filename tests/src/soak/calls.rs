@@ -58,7 +58,15 @@ impl Model {
         Some(Ok((found.join, self.join(who, found.join).file)))
     }
 
-    fn add(&mut self, who: Who, kind: Kind, place: (Id, usize), handle: u32, uid: Option<Uid>, owned: bool) -> Reference {
+    fn add(
+        &mut self,
+        who: Who,
+        kind: Kind,
+        place: (Id, usize),
+        handle: u32,
+        uid: Option<Uid>,
+        owned: bool,
+    ) -> Reference {
         let (context, join) = place;
         if let Some(uid) = uid {
             let touched = &mut self.processes[who].joins[join].touched;
@@ -101,8 +109,8 @@ impl Model {
                 (*handle, *id)
             }
             Source::Number(number) => (number, 0),
-            Source::Unmapped | Source::Null if kind == Kind::Pd => return None,
-            Source::Unmapped | Source::Null => return self.import_from_nowhere(who, context, source),
+            Source::Forbidden | Source::Null if kind == Kind::Pd => return None,
+            Source::Forbidden | Source::Null => return self.import_from_nowhere(who, context, source),
         };
         let (join, file) = match self.context(who, context)? {
             Ok(found) => found,
@@ -162,7 +170,9 @@ impl Model {
     /// What a blob is of, or what is wrong with it.
     fn judge_blob(&mut self, who: Who, file: usize, handle: u32, id: u32) -> Option<Uid> {
         let last = self.files[file].last.get(&(Kind::Umem, handle)).copied();
-        let is_it = |object: &Known| object.alive && object.exported && (object.kind, object.handle, object.id) == (Kind::Umem, handle, id);
+        let is_it = |object: &Known| {
+            object.alive && object.exported && (object.kind, object.handle, object.id) == (Kind::Umem, handle, id)
+        };
         if let Some(uid) = last
             && is_it(&self.files[file].known[&uid])
         {

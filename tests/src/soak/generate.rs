@@ -154,7 +154,7 @@ impl Generator {
         let (kind, context) = (self.kind(), self.context(who, stale)?);
         let source = match self.rng.usize(0..40) {
             0 if kind == Kind::Umem => Source::Null,
-            1 if kind == Kind::Umem => Source::Unmapped,
+            1 if kind == Kind::Umem => Source::Forbidden,
             2..=5 => Source::Number(self.rng.u32(0..16)),
             _ => {
                 let made = |id: &Id| self.is_made_by_import_or_export(*id, kind);
@@ -184,7 +184,11 @@ impl Generator {
         let stale = self.fresh_addresses && self.chance(12);
         let is_wrong = self.chance(wrong);
         if is_wrong && self.rng.bool() {
-            return if self.rng.bool() { self.mr(who).map(Given::Mr) } else { self.context(who, false).map(Given::Context) };
+            return if self.rng.bool() {
+                self.mr(who).map(Given::Mr)
+            } else {
+                self.context(who, false).map(Given::Context)
+            };
         }
         let references = self.model.processes[who].references.iter();
         let fit: Vec<Id> = references

@@ -1,14 +1,15 @@
 //! What ends with contexts and processes, by the reference model.
 
 use super::kernel::{Answer, Kind, Uid, What};
-use super::model::{Fate, Model, Process};
+use super::model::{Fate, Join, Model, Process, Reference};
 use super::step::{Id, Who};
 
 type Done = Option<Result<(), Answer>>;
 
 impl Model {
     pub(super) fn fork(&mut self, who: Who, child: Who) -> Done {
-        let mut copy = self.process(who)?.clone();
+        // A fork locks what the guard has, so a forked process that forks tells of itself first.
+        let mut copy = self.caller(who)?.clone();
         if self.processes[child].alive || !self.processes[child].joins.is_empty() {
             return None;
         }
@@ -42,7 +43,19 @@ impl Model {
         process.contexts.entry(context).and_modify(|context| context.open = false);
         process.mrs.retain(|_, mr| mr.context != context);
         process.joins[found.join].here = !last;
+        if last {
+            self.may_export_unseen(who, found.join);
+        }
         Some(Ok(()))
+    }
+
+    /// An export needs no context: one after the last is not told any more.
+    fn may_export_unseen(&mut self, who: Who, join: usize) {
+        let file = self.join(who, join).file;
+        let live = self.processes[who].references.values().filter(|one| one.live && one.join == join);
+        for uid in live.filter_map(|one| one.uid) {
+            self.files[file].known.entry(uid).and_modify(|object| object.exported = true);
+        }
     }
 
     /// References that lose their context.
@@ -97,12 +110,19 @@ impl Model {
 
     fn last_report(&mut self, who: Who) {
         for id in self.own_references(who) {
+            let reference = &self.processes[who].references[&id];
+            if let Some(uid) = reference.uid.filter(|_| self.is_accounted_for(who, reference)) {
+                let join = self.latest(who, reference.join);
+                self.processes[who].joins[join].told.insert(uid);
+            }
+        }
+        for id in self.own_references(who) {
             if !self.judge_failure(who, id) {
                 self.left_behind(who, id);
             }
         }
         for join in 0..self.processes[who].joins.len() {
-            if self.is_held_elsewhere(who, join) {
+            if self.join(who, join).here && self.is_held_elsewhere(who, join) {
                 let certain = self.sees_everyone(who, join);
                 let orphans = self.take_orphans(who, join, false);
                 self.says_orphans(who, orphans, certain);
@@ -110,12 +130,25 @@ impl Model {
         }
     }
 
+    /// The process's present place in the device file of an earlier one.
+    fn latest(&self, who: Who, join: usize) -> usize {
+        let joins = &self.processes[who].joins;
+        joins.iter().position(|one| one.here && one.file == joins[join].file).unwrap_or(join)
+    }
+
+    /// Its loss is told by another rule than its object's.
+    fn is_accounted_for(&self, who: Who, reference: &Reference) -> bool {
+        let closed = !self.processes[who].contexts[&reference.context].open;
+        reference.failure.is_some() || closed && (reference.kind == Kind::Pd || !reference.owned)
+    }
+
     /// A live reference at exit; orphans are counted by object, after this.
     fn left_behind(&mut self, who: Who, id: Id) {
         let process: &Process = &self.processes[who];
         let reference = process.references[&id].clone();
         let closed = !process.contexts[&reference.context].open;
-        let held = self.is_held_elsewhere(who, reference.join);
+        let join = self.latest(who, reference.join);
+        let held = self.is_held_elsewhere(who, join);
         if closed && reference.kind == Kind::Pd {
             return;
         }
@@ -123,12 +156,19 @@ impl Model {
             self.says(who, if held { "error" } else { "warning" }, "reference-lost");
             return;
         }
-        let file = self.join(who, reference.join).file;
+        let Join { file, here, .. } = *self.join(who, join);
         let elsewhere = |uid: Uid| self.is_referred_elsewhere(who, file, uid);
         let rule = match (held, self.fate(who, &reference)) {
             (false, _) => "held-at-exit",
             (true, Fate::Unknown) => return,
-            (true, Fate::Alive) if !reference.uid.is_some_and(elsewhere) => return,
+            // Told with the other orphans; where the process has left the device file, by itself.
+            (true, Fate::Alive) if !reference.uid.is_some_and(elsewhere) => {
+                let told = &mut self.processes[who].joins[join].told;
+                if !here && reference.uid.is_some_and(|uid| told.insert(uid)) {
+                    self.says_orphans(who, 1, false);
+                }
+                return;
+            }
             (true, Fate::Alive) => "left-to-others",
             (true, Fate::Dead { .. }) => "held-at-exit",
         };

@@ -276,15 +276,13 @@ impl Model {
     /// Whether living processes besides this one refer to an object and have told so.
     pub(super) fn is_referred_elsewhere(&self, who: Who, file: usize, uid: Uid) -> bool {
         let mut others = self.processes.iter().enumerate().filter(|(other, _)| *other != who);
-        others.any(|(_, other)| {
-            other.tells(file) && other.refers(uid, |join| join.here && join.file == file)
-        })
+        others.any(|(_, other)| other.tells(file) && other.refers(uid, |join| join.here && join.file == file))
     }
 
-    /// How many live references a process has to an object.
+    /// How many live references a process has to an object; those from before it last left the device file are forgotten.
     pub(super) fn own(&self, who: Who, join: usize, uid: Uid) -> usize {
         let references = self.processes[who].references.values();
-        references.filter(|one| one.live && one.join == join && one.uid == Some(uid)).count()
+        references.filter(|one| one.live && one.join >= join && one.uid == Some(uid)).count()
     }
 
     pub(super) fn fate(&self, who: Who, reference: &Reference) -> Fate {
@@ -294,9 +292,8 @@ impl Model {
         if object.alive {
             return Fate::Alive;
         }
-        let replaced = file.last.get(&(object.kind, object.handle)).is_some_and(|last| {
-            *last != uid && file.known[last].alive
-        });
+        let replaced =
+            file.last.get(&(object.kind, object.handle)).is_some_and(|last| *last != uid && file.known[last].alive);
         Fate::Dead { replaced, by: object.end.filter(|by| *by != who) }
     }
 

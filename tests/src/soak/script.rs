@@ -27,6 +27,16 @@ impl Program {
         children.collect()
     }
 
+    /// The same program without some steps: each time so many others.
+    pub fn without(&self, steps: usize) -> Vec<Program> {
+        let without = |at: usize| {
+            let mut left = self.steps.clone();
+            left.drain(at..(at + steps).min(left.len()));
+            Program { steps: left, ..self.clone() }
+        };
+        (0..self.steps.len()).step_by(steps).map(without).collect()
+    }
+
     /// The script. Steps that cannot be taken (any more) are left out.
     pub fn script(&self, title: &str) -> String {
         let mut model = Model::new(self.device, &self.forked());
@@ -95,7 +105,9 @@ fn lines(step: &Step, model: &Model, after: &Model) -> Vec<String> {
         Step::Export { who, umem, new } => {
             format!("{} b{new} = export {}", letter(who), name_of(model, who, Kind::Umem, umem))
         }
-        Step::RegMr { who, pd, new } => format!("{} m{new} = reg_mr {}", letter(who), name_of(model, who, Kind::Pd, pd)),
+        Step::RegMr { who, pd, new } => {
+            format!("{} m{new} = reg_mr {}", letter(who), name_of(model, who, Kind::Pd, pd))
+        }
         Step::DeregMr { who, mr } => format!("{} dereg_mr m{mr}", letter(who)),
         Step::End { who, kind, end, what } => {
             format!("{} {} {}", letter(who), verb(kind, end), name_of(model, who, kind, what))
@@ -127,7 +139,7 @@ fn name_of_source(model: &Model, kind: Kind, source: Source) -> String {
             format!("{maker}.{}{id}", if kind == Kind::Pd { "p" } else { "b" })
         }
         Source::Number(number) => format!("#{number}"),
-        Source::Unmapped => "null at=unmapped".into(),
+        Source::Forbidden => "null at=forbidden".into(),
         Source::Null => "null at=null".into(),
     }
 }
@@ -140,7 +152,9 @@ fn name_of(model: &Model, who: Who, kind: Kind, given: Given) -> String {
         Given::Context(id) => format!("context:c{id}"),
         Given::Reference(id) => {
             let Some(reference) = model.processes[who].references.get(&id) else { return "?".into() };
-            let dead = if reference.live { "" } else { "!" };
+            // An unimport that is refused, for its context is closed, answers nothing: the player takes it for an end.
+            let open = model.processes[who].contexts.get(&reference.context).is_some_and(|context| context.open);
+            let dead = if reference.live && open { "" } else { "!" };
             match reference.kind {
                 Kind::Pd => format!("{}p{id}{dead}", if kind == Kind::Pd { "" } else { "pd:" }),
                 Kind::Umem => format!("{}u{id}{dead}", if kind == Kind::Umem { "" } else { "umem:" }),

@@ -41,8 +41,8 @@ pub enum Source {
     Known(Id),
     /// Any number.
     Number(u32),
-    /// Memory that is not there.
-    Unmapped,
+    /// Memory that may not be read.
+    Forbidden,
     /// NULL.
     Null,
 }
@@ -50,20 +50,68 @@ pub enum Source {
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    Open { who: Who, new: Id },
+    Open {
+        who: Who,
+        new: Id,
+    },
     /// A context's descriptor is passed on (or copied, where `to` is the same process), and kept there.
-    Lend { who: Who, context: Id, to: Who, fd: Id },
-    CloseFd { who: Who, fd: Id },
+    Lend {
+        who: Who,
+        context: Id,
+        to: Who,
+        fd: Id,
+    },
+    CloseFd {
+        who: Who,
+        fd: Id,
+    },
     /// `ibv_import_device`, which takes the descriptor over.
-    ImportFd { who: Who, fd: Id, new: Id },
-    Close { who: Who, context: Id },
-    Make { who: Who, kind: Kind, context: Id, new: Id },
-    Import { who: Who, kind: Kind, context: Id, source: Source, new: Id },
-    Export { who: Who, umem: Given, new: Id },
-    RegMr { who: Who, pd: Given, new: Id },
-    DeregMr { who: Who, mr: Id },
-    End { who: Who, kind: Kind, end: End, what: Given },
-    Fork { who: Who, child: Who },
+    ImportFd {
+        who: Who,
+        fd: Id,
+        new: Id,
+    },
+    Close {
+        who: Who,
+        context: Id,
+    },
+    Make {
+        who: Who,
+        kind: Kind,
+        context: Id,
+        new: Id,
+    },
+    Import {
+        who: Who,
+        kind: Kind,
+        context: Id,
+        source: Source,
+        new: Id,
+    },
+    Export {
+        who: Who,
+        umem: Given,
+        new: Id,
+    },
+    RegMr {
+        who: Who,
+        pd: Given,
+        new: Id,
+    },
+    DeregMr {
+        who: Who,
+        mr: Id,
+    },
+    End {
+        who: Who,
+        kind: Kind,
+        end: End,
+        what: Given,
+    },
+    Fork {
+        who: Who,
+        child: Who,
+    },
     /// SIGKILL.
     Kill(Who),
     /// `exit`, with the guard's last report.

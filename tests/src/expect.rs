@@ -67,6 +67,8 @@ pub struct Expectation {
     pub exit: Option<End>,
     /// Why unguarded and guarded runs are not compared.
     pub no_parity: Option<String>,
+    /// Why it has nothing to show on the real kernel.
+    pub no_lab: Option<String>,
     /// Where the findings go.
     pub log: Log,
     /// What must be in the text log.
@@ -113,6 +115,10 @@ impl Expectation {
             "parity" => {
                 let why = value.strip_prefix("no, ").ok_or("say 'no, WHY'")?;
                 self.no_parity = Some(why.into());
+            }
+            "lab" => {
+                let why = value.strip_prefix("no, ").ok_or("say 'no, WHY'")?;
+                self.no_lab = Some(why.into());
             }
             "log" => self.log = if value == "stderr" { Log::Stderr } else { Log::File },
             "shows" => self.shows.push(value.into()),

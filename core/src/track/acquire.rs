@@ -90,26 +90,11 @@ impl Tracker {
     fn reference(&self, token: BirthToken, new: &Newborn, generation: Option<Generation>, mark: Mark) -> Reference {
         Reference {
             serial: self.next_serial(),
-            kind: new.kind,
-            file: token.file,
-            handle: new.handle,
             generation,
             second_id: new.second_id,
-            origin: new.origin,
-            state: State::Live,
             context: token.context,
-            context_closed: false,
-            inherited: false,
-            ignored: false,
-            children: 0,
-            parent_domains: 0,
-            fatal_children: 0,
-            busy_told: false,
             size: new.size,
-            born: mark,
-            ended: Mark::default(),
-            failure: None,
-            name: None,
+            ..Reference::new(new.kind, token.file, new.handle, new.origin, mark)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, State, Thing, Tracker, World};
+use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
 use crate::ledger::{self, HolderId, Kind};
 use crate::options::Leaks;
@@ -279,27 +279,10 @@ fn at_exit(
 
 /// What a report shows of an object to which no reference is left.
 fn remains(file: FileIndex, object: &ledger::Object) -> Reference {
+    let born = Mark { site: object.born.stamp.site, time: object.born.stamp.time_ns };
     Reference {
-        serial: 0,
-        kind: object.kind,
-        file,
-        handle: object.handle.0,
         generation: Some(object.generation),
         second_id: object.second_id,
-        origin: Origin::Owned,
-        state: State::Live,
-        context: ContextId::default(),
-        context_closed: false,
-        inherited: false,
-        ignored: false,
-        children: 0,
-        parent_domains: 0,
-        fatal_children: 0,
-        busy_told: false,
-        size: 0,
-        born: Mark { site: object.born.stamp.site, time: object.born.stamp.time_ns },
-        ended: Mark::default(),
-        failure: None,
-        name: None,
+        ..Reference::new(object.kind, file, object.handle.0, Origin::Owned, born)
     }
 }

@@ -7,6 +7,7 @@
 mod calls;
 mod generate;
 mod kernel;
+pub mod kills;
 mod leaks;
 mod model;
 pub mod play;

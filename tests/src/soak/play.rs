@@ -1,13 +1,14 @@
 //! Plays programs on the emulated device, and makes those that fail small.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Program;
+use super::{Device, Program};
 use crate::rdma_core::RdmaCore;
 use crate::{Outcome, built, project};
 
@@ -15,6 +16,7 @@ use crate::{Outcome, built, project};
 #[derive(Clone, Debug)]
 pub struct Stage {
     player: PathBuf,
+    pub(super) killed: PathBuf,
     folder: PathBuf,
 }
 
@@ -33,20 +35,22 @@ pub(super) fn io<T>(path: &Path, done: std::io::Result<T>) -> Outcome<T> {
 }
 
 impl Stage {
-    /// Builds the player in this folder, for rdma-core 65.
+    /// Builds the player, and the program whose processes are killed, in this folder, for rdma-core 65.
     pub fn new(folder: &Path) -> Outcome<Stage> {
         io(folder, fs::create_dir_all(folder))?;
         let sources = project().join("tests-kernel/truth");
         let entries = io(&sources, fs::read_dir(&sources))?.flatten().map(|entry| entry.path());
         let sources: Vec<_> = entries.filter(|path| path.extension().is_some_and(|c| c == "c")).collect();
-        let player = folder.join("truth");
-        RdmaCore::find(65)?.build(&sources, &player)?;
-        Ok(Stage { player, folder: folder.to_owned() })
+        let (player, killed) = (folder.join("truth"), folder.join("kills"));
+        let core = RdmaCore::find(65)?;
+        core.build(&sources, &player)?;
+        core.build(&[project().join("tests-c/soak/kills.c")], &killed)?;
+        Ok(Stage { player, killed, folder: folder.to_owned() })
     }
 
     /// A fresh folder, with one in it for a ledger.
     pub(super) fn folder(&self, name: &str) -> Outcome<PathBuf> {
-        let folder = self.folder.join(name);
+        let folder = self.folder.join("runs").join(name);
         let _ = fs::remove_dir_all(&folder);
         let ledger = folder.join("ledger");
         io(&ledger, fs::create_dir_all(&ledger))?;
@@ -55,16 +59,17 @@ impl Stage {
         Ok(folder)
     }
 
-    /// The player under the guard on an emulated device, with a time limit and the log and ledger in `folder`.
-    pub(super) fn command(&self, folder: &Path, limit: usize) -> Outcome<Command> {
+    /// A program under the guard on an emulated device, with a time limit in seconds, and log and ledger in `folder`.
+    pub(super) fn command(&self, program: &Path, folder: &Path, limit: usize) -> Outcome<Command> {
         let (guard, ledger, log) = (built("verbsguard")?, folder.join("ledger"), folder.join("log"));
         let mut command = Command::new("timeout");
         command.args(["-k", "5", &limit.to_string()]).arg(&guard).args(["run", "--emulate"]);
         command.args(["-o", "stack=0", "-o", "limit=0", "-o", &format!("ledger={}", ledger.display())]);
-        command.arg("--json").arg(&log).arg("--").arg(&self.player).stdin(Stdio::null());
+        command.arg("--json").arg(&log).arg("--").arg(program).stdin(Stdio::null());
         command.env_remove("LD_PRELOAD").env_remove("VERBSGUARD_OPTIONS").env("TRUTH_FINDINGS", &log);
-        command.env("TRUTH_CONTROL", format!("{} emu-control", guard.display()));
-        command.env("TRUTH_LEDGER", format!("{} ps --json --ledger {}", guard.display(), ledger.display()));
+        let ps = format!("{} ps --json --ledger {}", guard.display(), ledger.display());
+        command.env("TRUTH_CONTROL", format!("{} emu-control", guard.display())).env("TRUTH_LEDGER", &ps);
+        command.env("SOAK_STATS", format!("{} emu-control stats", guard.display())).env("SOAK_LEDGER", &ps);
         Ok(command)
     }
 
@@ -73,7 +78,7 @@ impl Stage {
         let folder = self.folder(name)?;
         let cases = folder.join("cases");
         io(&cases, fs::write(&cases, scripts.concat()))?;
-        let mut command = self.command(&folder, 60 + scripts.len())?;
+        let mut command = self.command(&self.player, &folder, 60 + scripts.len())?;
         let done = command.arg(&cases).output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
         let said = String::from_utf8_lossy(&done.stdout);
         let failures = failures(&said);
@@ -115,8 +120,43 @@ fn failures(said: &str) -> Vec<Failure> {
     lines.iter().enumerate().filter_map(failure).collect()
 }
 
+/// Plays the programs of these seeds. One that fails is made small, and the error is its script.
+pub fn seeds(stage: &Stage, seeds: Range<u64>, name: &str) -> Outcome {
+    let programs: Vec<(u64, Program)> = seeds.map(|seed| (seed, super::program(seed, Device::Emulated))).collect();
+    let scripts: Vec<String> = programs.iter().map(|(seed, program)| program.script(&format!("seed {seed}"))).collect();
+    let name = name.replace("::", "-");
+    let Some(failure) = stage.play(&scripts, &name)?.into_iter().next() else { return Ok(()) };
+    let (seed, program) = &programs[failure.index];
+    let (small, why) = shrink(stage, program, &format!("{name}-shrinking"))?;
+    let script = small.script(&format!("made small from seed {seed}"));
+    Err(format!(
+        "seed {seed}: {}
+
+{script}
+{why}
+(scripts/soak --replay FILE plays such a script)",
+        failure.why
+    ))
+}
+
+/// Plays scripts that were written down.
+pub fn cases(stage: &Stage, text: &str, name: &str) -> Outcome {
+    let scripts: Vec<String> = text.split_inclusive('\n').fold(Vec::new(), |mut scripts, line| {
+        if line.starts_with("case ") {
+            scripts.push(String::new());
+        }
+        scripts.last_mut().into_iter().for_each(|script| script.push_str(line));
+        scripts
+    });
+    match stage.play(&scripts, name)?.into_iter().next() {
+        None if !scripts.is_empty() => Ok(()),
+        None => Err("there is no case".into()),
+        Some(failure) => Err(format!("{}\n{}", scripts[failure.index], failure.why)),
+    }
+}
+
 /// The fewest steps with which a program still fails, as far as leaving some out finds them; and why it fails.
-pub fn shrink(stage: &Stage, program: &Program, name: &str) -> Outcome<(Program, String)> {
+fn shrink(stage: &Stage, program: &Program, name: &str) -> Outcome<(Program, String)> {
     let mut best = program.clone();
     let mut why = String::new();
     let mut size = best.steps.len().div_ceil(2);

@@ -24,6 +24,10 @@ header:
 kernel-lab:
 	@scripts/kernel-lab
 
+# Random programs and random kills without end, until something fails (docs/testing.md).
+soak:
+	@scripts/soak
+
 install: all
 	@meson install -C build
 
@@ -31,4 +35,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all bench check demo header kernel-lab install clean
+.PHONY: all bench check demo header kernel-lab soak install clean

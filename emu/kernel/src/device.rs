@@ -38,8 +38,8 @@ struct Numbers {
 impl Numbers {
     /// The lowest that is free.
     fn take_lowest(&mut self, (first, end): (u32, u32)) -> Answer<u32> {
-        let free = (first..end).find(|number| !self.used.contains(number)).ok_or(libc::ENOMEM)?;
-        self.used.insert(free);
+        let free = (first..end).find(|number| !self.used.contains_key(number)).ok_or(libc::ENOMEM)?;
+        self.used.insert(free, 1);
         Ok(free)
     }
 

@@ -70,7 +70,7 @@ pub enum Decision<T> {
 
 /// Takes one call of `function` through the house. `before` and `after` are ours and may fail; `forward` is the real
 /// call. Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library
-/// lacks fails with EOPNOTSUPP.
+/// lacks fails with EOPNOTSUPP and does nothing, so there is nothing to judge either.
 #[inline(always)]
 pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
     function: &'static Real<F>,
@@ -82,6 +82,7 @@ pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
         Some(real) => forward(real),
         None => R::failed(libc::EOPNOTSUPP),
     };
+    let before = |guard| if function.get().is_some() { before(guard) } else { Decision::Forward(None) };
     run_wrapped(function, before, forward, after)
 }
 

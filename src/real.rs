@@ -169,8 +169,6 @@ pub trait Named: Sync {
     fn count(&self) -> u64;
     fn note_call(&'static self);
     fn resolved(&self) -> Option<bool>;
-    /// Whether the real library has it; looks now if nobody has.
-    fn is_there(&self) -> bool;
 
     /// What the manual page calls the context that the call names.
     fn context_argument(&self) -> &'static str {
@@ -221,10 +219,6 @@ impl<F: Copy + 'static> Named for Real<F> {
     fn resolved(&self) -> Option<bool> {
         let found = self.slot.load(Ordering::Relaxed);
         (!found.is_null()).then_some(found != ABSENT)
-    }
-
-    fn is_there(&self) -> bool {
-        self.get().is_some()
     }
 }
 

@@ -71,8 +71,11 @@ impl Record for Shared {
             ledger.tell_stack(site, || crate::stacks::bare(site));
         }
         // Joining has told that the device file was opened.
-        if !matches!(event, Event::Opened { .. }) {
-            ledger.append_seen(event, &mut self.view);
+        if !matches!(event, Event::Opened { .. })
+            && ledger.append_seen(event, &mut self.view).is_none()
+            && let Some(guard) = crate::guard::existing()
+        {
+            guard.world.missed();
         }
         if !matches!(event, Event::Acquired { .. } | Event::Released { .. }) {
             self.view.tell_own(event);

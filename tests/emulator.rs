@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
-use verbsguard_tests::{Outcome, built, output_of, project};
+use verbsguard_tests::{Outcome, built, output_of, project, tap};
 
 /// No program here needs so long, even on a busy machine. GNU timeout, so that nothing is left behind.
 const PATIENCE: &str = "100";
@@ -53,6 +53,11 @@ const ON_EVERY_VERSION: &[Test] = &[
     ("ibv_devinfo", devinfo),
     ("two_unrelated_processes", flow),
     ("many_processes_and_threads", stress),
+    ("queues", |bench| objects(bench, "queues")),
+    ("receive", |bench| objects(bench, "receive")),
+    ("memory", |bench| objects(bench, "memory")),
+    ("devx", |bench| objects(bench, "devx")),
+    ("steering", |bench| objects(bench, "steering")),
 ];
 
 const ONCE: &[Test] = &[
@@ -157,6 +162,12 @@ fn stress(bench: &Bench) -> Outcome {
     shows(&said, &["16000 calls, 0 processes failed"])
 }
 
+/// A program about one family of objects.
+fn objects(bench: &Bench, name: &str) -> Outcome {
+    let said = output_of(emulated(1)?.arg(bench.program(name)?))?;
+    shows(&said, &["good\n"])
+}
+
 fn garbage(bench: &Bench) -> Outcome {
     let said = output_of(emulated(1)?.arg(bench.program("garbage")?))?;
     shows(&said, &["still there"])
@@ -176,24 +187,7 @@ fn truths(bench: &Bench) -> Outcome<Vec<Trial>> {
     if !text.lines().any(|line| line.starts_with("1..")) {
         return Err(format!("the truth program did not come to its end:\n{text}"));
     }
-    let lines: Vec<&str> = text.lines().collect();
-    Ok(lines.iter().enumerate().filter_map(|(at, line)| truth_of(line, lines.get(at + 1).unwrap_or(&""))).collect())
-}
-
-/// A line of the Test Anything Protocol as a trial; the line after it says why it failed.
-fn truth_of(line: &str, next: &str) -> Option<Trial> {
-    let (is_good, rest) = match line.strip_prefix("not ") {
-        Some(rest) => (false, rest),
-        None => (true, line),
-    };
-    let (_, title) = rest.strip_prefix("ok ")?.split_once(" - ")?;
-    let (title, skipped) = title.split_once(" # SKIP ").map_or((title, None), |(title, why)| (title, Some(why)));
-    let why = next.to_owned();
-    let trial = Trial::test(format!("truth::{title}"), move || if is_good { Ok(()) } else { Err(Failed::from(why)) });
-    Some(match skipped {
-        Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
-        None => trial,
-    })
+    Ok(tap::trials(&text, "truth::"))
 }
 
 /// A program that goes on until it is killed, and the folder of its daemon.
@@ -270,11 +264,16 @@ fn no_ledger_is_left(bench: &Bench) -> Outcome {
 }
 
 fn control_refuses(_: &Bench) -> Outcome {
+    refuses(&["remove", "7"], "there is no device 7")?;
+    refuses(&["fail", "reg_mrs", "EIO"], "there is no kind of request 'reg_mrs'")
+}
+
+fn refuses(arguments: &[&str], why: &str) -> Outcome {
     let control = built("verbsguard")?;
-    let asked = emulated(1)?.arg(control).args(["emu-control", "remove", "7"]).output();
+    let asked = emulated(1)?.arg(control).arg("emu-control").args(arguments).output();
     let asked = asked.map_err(|error| format!("cannot run emu-control: {error}"))?;
     let said = String::from_utf8_lossy(&asked.stderr);
-    match asked.status.code() == Some(1) && said == "verbsguard: there is no device 7\n" {
+    match asked.status.code() == Some(1) && said == format!("verbsguard: {why}\n") {
         true => Ok(()),
         false => Err(format!("{}, and said {said:?}", asked.status)),
     }

@@ -7,7 +7,7 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::site::Site;
 use verbsguard_core::track::{
-    ContextOrigin, DeviceFile, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting, Tracker, World,
+    ContextOrigin, DeviceFile, Elsewhere, Mark, Me, Newborn, OpenedContext, Origin, Reference, Tracker, World,
 };
 
 struct Nobody;
@@ -28,8 +28,8 @@ impl World for Nobody {
     fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
         Some(false)
     }
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
-        None
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
+        Elsewhere::Nowhere
     }
 }
 

@@ -9,7 +9,7 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::track::{
-    ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Sighting, Subject,
+    ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, Newborn, OpenedContext, Origin, Reference, Subject,
     Tracker, World,
 };
 
@@ -215,8 +215,8 @@ impl Model {
 struct Nobody;
 
 impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
-        None
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
+        Elsewhere::Nowhere
     }
 
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {

@@ -47,10 +47,6 @@ impl Guard {
         {
             return Decision::Forward(Some(Ending::ParentDomain(token)));
         }
-        if !function.is_there() {
-            // Nothing will be released.
-            return Decision::Forward(None);
-        }
         let verdict = self.tracker.begin_release(address, kind, end, &Now, &self.world);
         match self.decide(function, argument, verdict) {
             Decision::Forward(token) => Decision::Forward(token.map(Ending::Reference)),

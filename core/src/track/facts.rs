@@ -47,10 +47,10 @@ impl DeviceFile {
         self.look_at_handle(handle).current(kind, handle)
     }
 
-    /// What became of an object.
+    /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
         let inside = self.look_at(generation);
-        if inside.vanished.contains(&generation) {
+        if self.is_gone() {
             return Fate::Unknown;
         }
         fate(inside.record.state(), kind, handle, generation)
@@ -64,6 +64,11 @@ impl DeviceFile {
     /// How many live references this process has to an object.
     pub(super) fn held_here(&self, generation: Generation) -> u32 {
         self.look_at(generation).held(generation)
+    }
+
+    /// The same, of this process's references none counted.
+    pub(super) fn is_referred_elsewhere(&self, generation: Generation) -> bool {
+        self.look_at_holders(generation).is_referred_elsewhere(generation)
     }
 
     /// Which other processes refer to an object, for reports.
@@ -114,7 +119,12 @@ impl DeviceFile {
 
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
-        self.look().record.state().whole()
+        self.look().record.state().whole() && !self.has_gaps()
+    }
+
+    /// Whether it is known that something happened in it that was not told.
+    pub fn has_gaps(&self) -> bool {
+        self.look_everywhere().any(|inside| inside.record.state().is_lost())
     }
 
     /// The children that other processes have under a PD: who, of which type, and how many.

@@ -295,32 +295,34 @@ impl DeviceFile {
         }
     }
 
-    /// The kernel says that an object is gone, and nobody has told of it: from here on nothing is whole.
-    pub fn vanished(&self, generation: Generation) {
-        let mut inside = self.look_at(generation);
-        let unseen = inside.record.state().object_by_generation(generation).is_some_and(|object| object.may_live());
-        if unseen {
-            inside.vanished.insert(generation);
-            drop(inside);
-            self.main().record.set_lost();
-        }
+    /// The kernel says that an object is gone. Where nobody has told of its end, nothing is whole from here on.
+    pub fn vanished(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
+        let handle = Handle(handle);
+        let vanished = |holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() };
+        Self::tell(self.of_object(generation), vanished);
     }
 
-    /// Live objects to which no reference is left and that were not reported yet.
-    pub fn take_orphans(&self) -> Vec<ledger::Object> {
-        self.each_orphan(|inside, generation| inside.told.insert(generation))
+    /// Notes that an orphan is told of; false where it was before.
+    pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
+        self.of_object(generation).told.insert(generation)
+    }
+
+    /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
+    /// all its references.
+    pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
+        self.each_orphan(at_end, |inside, generation| inside.told.insert(generation))
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        self.each_orphan(|_, _| true).len() as u64
+        self.each_orphan(false, |_, _| true).len() as u64
     }
 
-    fn each_orphan(&self, mut take: impl FnMut(&mut Inside, Generation) -> bool) -> Vec<ledger::Object> {
+    fn each_orphan(&self, at_end: bool, mut take: impl FnMut(&mut Inside, Generation) -> bool) -> Vec<ledger::Object> {
         let mut found = Vec::new();
         for mut inside in self.parts.each() {
             inside.record.refresh_all();
-            let mut orphans = inside.orphans();
+            let mut orphans = inside.orphans(at_end);
             orphans.retain(|object| take(&mut inside, object.generation));
             found.append(&mut orphans);
         }

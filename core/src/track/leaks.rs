@@ -101,7 +101,7 @@ impl Tracker {
             }
         });
         if lives_on {
-            self.add_orphans(&mut groups, file, certain);
+            self.add_orphans(&mut groups, file, false, certain);
         }
         self.counted_groups(groups)
     }
@@ -115,7 +115,7 @@ impl Tracker {
             }
         });
         for file in self.files().filter(|file| file.has_open_contexts()) {
-            self.add_orphans(&mut groups, file, || world.sees_everyone(file));
+            self.add_orphans(&mut groups, file, false, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
@@ -136,33 +136,55 @@ impl Tracker {
         let mut groups = Groups::default();
         let held: Vec<Option<bool>> = self.files().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
-        let mut judged = FxHashMap::default();
+        let mut judged: FxHashMap<_, Option<Fault>> = FxHashMap::default();
+        self.each_reference(|_, reference| {
+            if let (Some(file), Some(generation)) = (self.present_file(reference.file), reference.generation)
+                && is_accounted_for(reference)
+            {
+                file.tell_orphan(generation);
+            }
+        });
         self.each_reference(|address, reference| {
             if !reference.is_live() || reference.inherited || reference.ignored {
                 return;
             }
-            let Some(file) = self.file(reference.file) else { return };
+            let Some(file) = self.present_file(reference.file) else { return };
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
-            // References to one object are judged alike, and asking who else holds it takes time.
+            // References to one object are judged alike, and asking who else holds it takes time. An orphan is told once.
             let mut left = |generation| {
                 let key = (file.index, reference.kind, reference.handle, generation);
-                *judged.entry(key).or_insert_with(|| left_behind(reference, generation, file, world))
+                if let Some(known) = judged.get(&key) {
+                    return *known;
+                }
+                let fault = left_behind(reference, generation, file, world);
+                judged.insert(key, fault.filter(|fault| fault.rule != Rule::ObjectOrphaned));
+                fault
             };
-            if let Some(fault) = at_exit(reference, held(reference.file), leaks, &mut left) {
+            if let Some(fault) = at_exit(reference, held(file.index), leaks, &mut left) {
                 groups.add(fault, address, reference);
             }
         });
-        for file in self.files().filter(|file| held(file.index)) {
-            self.add_orphans(&mut groups, file, || world.sees_everyone(file));
+        for file in self.files().filter(|file| file.has_open_contexts() && held(file.index)) {
+            self.add_orphans(&mut groups, file, true, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
 
+    /// The device file of this index, as it was met anew if this process had left it in between.
+    fn present_file(&self, index: FileIndex) -> Option<&DeviceFile> {
+        let file = self.file(index)?;
+        if file.has_open_contexts() {
+            return Some(file);
+        }
+        let is_it = |other: &&DeviceFile| other.has_open_contexts() && other.id.is_some() && other.id == file.id;
+        Some(self.files().find(is_it).unwrap_or(file))
+    }
+
     /// Objects that live on without a reference, in a device file that lives on.
-    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, certain: impl Fn() -> bool) {
-        let orphans = file.take_orphans();
+    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, at_end: bool, certain: impl Fn() -> bool) {
+        let orphans = file.take_orphans(at_end);
         if orphans.is_empty() {
             return;
         }
@@ -222,12 +244,18 @@ fn judge_failure(groups: &mut Groups, address: usize, reference: &mut Reference)
     true
 }
 
+/// At exit: a live reference whose loss is told otherwise than by its object, or is not to be told.
+fn is_accounted_for(reference: &Reference) -> bool {
+    let lost = reference.context_closed && (reference.kind == Kind::Pd || reference.origin == Origin::Imported);
+    reference.is_live() && (reference.ignored || !reference.inherited && (reference.failure.is_some() || lost))
+}
+
 /// `left` judges a reference to an object that lives on.
 fn at_exit(
     reference: &Reference,
     held_elsewhere: bool,
     leaks: Leaks,
-    left: &mut dyn FnMut(Generation) -> Fault,
+    left: &mut dyn FnMut(Generation) -> Option<Fault>,
 ) -> Option<Fault> {
     let told_at_close = reference.context_closed && reference.kind == Kind::Pd;
     if told_at_close {
@@ -240,15 +268,17 @@ fn at_exit(
         let severity = if leaks == Leaks::All { Severity::Warning } else { Severity::Note };
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
-    reference.generation.map(left)
+    left(reference.generation?)
 }
 
 /// What it means that this process ends with `reference` to an object of a device file that others hold.
-fn left_behind(reference: &Reference, generation: Generation, file: &DeviceFile, world: &dyn World) -> Fault {
+fn left_behind(reference: &Reference, generation: Generation, file: &DeviceFile, world: &dyn World) -> Option<Fault> {
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation) => orphaned(world.sees_everyone(file)),
-        Fate::Alive | Fate::Unknown => Fault::forwarded(Rule::LeftToOthers, Severity::Note),
-        Fate::Dead { .. } => Fault::forwarded(Rule::HeldAtExit, Severity::Note),
+        Fate::Alive if !file.is_referred_elsewhere(generation) => {
+            file.tell_orphan(generation).then(|| orphaned(world.sees_everyone(file)))
+        }
+        Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
+        Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }
 }
 

@@ -108,7 +108,7 @@ impl Tracker {
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(&reference, end);
+        let view = self.release_view(&reference, end, world);
         let others = view.others;
         let faults = check::release(&view, end);
         let is_live = reference.is_live();
@@ -165,12 +165,15 @@ impl Tracker {
         }
     }
 
-    fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
+    fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
         // What became of the object and who else there is matters to a destroy, and to giving up what one owns.
-        let asks = end == End::Destroy || reference.origin == Origin::Owned;
+        let gives_up = end == End::Unimport && reference.origin == Origin::Owned;
         let (fate, others) = match (self.file(reference.file), reference.generation) {
-            (Some(file), Some(generation)) if asks => {
-                (file.fate(reference.kind, reference.handle, generation), file.has_others(generation))
+            (Some(file), Some(generation)) if end == End::Destroy || gives_up => {
+                let fate = file.fate(reference.kind, reference.handle, generation);
+                let others = file.has_others(generation);
+                // Seldom: what one gives up and nobody is known to have, somebody who does not tell may have.
+                (fate, others || gives_up && fate == check::Fate::Alive && !world.tells_everyone(file))
             }
             _ => (check::Fate::Unknown, false),
         };
@@ -262,12 +265,12 @@ impl Tracker {
         }
         self.table.at(token.address).set_state(token.address, token.serial, State::Live);
         let Some(file) = self.file(token.file) else { return Vec::new() };
-        if let (errno::ENOENT, Some(generation)) = (error, token.generation) {
-            // Nothing has this handle: the object went where we did not see it.
-            file.vanished(generation);
-        }
         if file.note_errno(error) || file.is_gone() {
             return Vec::new();
+        }
+        if let (errno::ENOENT, Some(generation)) = (error, token.generation) {
+            // Nothing has this handle: the object went where nobody saw it.
+            file.vanished(token.kind, token.handle, generation, mark);
         }
         let failed = |reference: &mut Reference| {
             reference.failure = Some(Failure { errno: error, mark, told: false });

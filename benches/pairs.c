@@ -22,7 +22,7 @@ static struct options {
     unsigned long live, batch, pairs;
     double seconds;
     unsigned int work;
-    int random, busy, report, hold, cmd_fd;
+    int random, busy, report, hold, sleeper, cmd_fd;
 } options = {.threads = 1, .share = 1, .batch = 1000, .seconds = 0.25, .cmd_fd = -1};
 
 struct job {
@@ -176,7 +176,7 @@ static void parse(int argc, char **argv)
         {"threads", 1, NULL, 't'}, {"depth", 1, NULL, 'd'}, {"live", 1, NULL, 'l'},   {"random", 0, NULL, 'r'},
         {"share", 1, NULL, 's'},   {"busy", 0, NULL, 'b'},  {"batch", 1, NULL, 'n'},  {"pairs", 1, NULL, 'p'},
         {"seconds", 1, NULL, 'S'}, {"fd", 1, NULL, 'f'},    {"report", 0, NULL, 'R'}, {"hold", 0, NULL, 'h'},
-        {"work", 1, NULL, 'w'},    {NULL, 0, NULL, 0},
+        {"work", 1, NULL, 'w'},    {"sleeper", 0, NULL, 'z'},  {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -194,6 +194,7 @@ static void parse(int argc, char **argv)
         case 'f': options.cmd_fd = atoi(optarg); break;
         case 'R': options.report = 1; break;
         case 'h': options.hold = 1; break;
+        case 'z': options.sleeper = 1; break;
         case 'w': options.work = atoi(optarg); break;
         default: exit(2);
         }
@@ -205,9 +206,19 @@ static void parse(int argc, char **argv)
     options.op = op_named(argv[optind]);
 }
 
+static void *sleep_on(void *unused)
+{
+    pause();
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
+    pthread_t sleeper;
+
     parse(argc, argv);
+    if (options.sleeper)
+        pthread_create(&sleeper, NULL, sleep_on, NULL);
     struct job *jobs = calloc(options.threads, sizeof(*jobs));
     struct ibv_context *context = open_context(options.cmd_fd), *importer = open_context(dup(context->cmd_fd));
     double ns = 0, per_live;

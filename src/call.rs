@@ -145,13 +145,11 @@ fn watched<R: Answer, T: Copy>(
     };
     let answer_errno = get(errno);
     if let Some((guard, token)) = rest {
-        let told = phase(|| {
-            if function.resolved() == Some(false) {
-                guard.provider_lacks(function);
-            } else if let Some(token) = token {
-                after(guard, token, &answer);
-            }
-        });
+        let told = match token {
+            _ if function.resolved() == Some(false) => phase(|| guard.provider_lacks(function)),
+            Some(token) => phase(|| after(guard, token, &answer)),
+            None => Ok(()),
+        };
         if told.is_err() {
             guard::give_up();
         }

@@ -65,16 +65,23 @@ pub fn capture(entry: Entry) -> Site {
 
 /// The same where the caller is all that is kept.
 fn caller(entry: Entry) -> Site {
-    let mut address = [0];
-    if unwind::walk(entry, &mut address, modules::own_code()) == 0 {
-        return Site::NONE;
-    }
-    let known = &thread::this().callers[address[0] / 4 % thread::CALLERS];
-    if known.get().0 == address[0] {
+    let own = modules::own_code();
+    let address = match entry.caller().filter(|caller| !own.contains(caller)) {
+        Some(caller) => caller,
+        None => {
+            let mut address = [0];
+            if unwind::walk(entry, &mut address, own) == 0 {
+                return Site::NONE;
+            }
+            address[0]
+        }
+    };
+    let known = &thread::this().callers[address / 4 % thread::CALLERS];
+    if known.get().0 == address {
         return Site(known.get().1);
     }
-    let site = intern(&address);
-    known.set((address[0], site.0));
+    let site = intern(&[address]);
+    known.set((address, site.0));
     site
 }
 

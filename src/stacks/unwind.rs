@@ -28,6 +28,25 @@ impl Entry {
         Registers { address: 0, stack_pointer: 0, frame_pointer: 0 },
     );
 
+    /// The address that called it, as [`walk`] finds it, if a rule leads there: for where no more is asked.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(super) fn caller(&self) -> Option<usize> {
+        let stack = crate::own_stack::bounds();
+        if !stack.contains(&self.0.stack_pointer) {
+            return None;
+        }
+        match rules::at(self.0.address) {
+            Rule::Caller { base, cfa, saved } => Some(self.0.caller(base, cfa, saved, &stack)?.address),
+            Rule::Outermost | Rule::Other => None,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn caller(&self) -> Option<usize> {
+        None
+    }
+
     /// The function that this is compiled into.
     #[inline(always)]
     pub fn now() -> Entry {
@@ -233,6 +252,15 @@ mod tests {
             assert_eq!(by_rules, by_unwinder, "depth {depth}");
             assert!(by_rules.len() > 2 * depth);
         }
+    }
+
+    #[test]
+    fn the_caller_alone_is_the_one_that_a_walk_finds() {
+        let entry = Entry::now();
+        let mut two = [0; 2];
+        assert_eq!(walk(entry, &mut two, 0..0), 2);
+        assert_eq!(entry.caller(), Some(two[1]));
+        assert_eq!(Entry::NONE.caller(), None);
     }
 
     #[test]

@@ -66,23 +66,40 @@ impl Tracker {
         here: &dyn Here,
         world: &dyn World,
     ) -> Verdict<ReleaseToken> {
-        let mut since = None;
+        match self.look(address, kind, end, here, world) {
+            Look::Done(verdict) => verdict,
+            Look::Unknown => self.release_of_unknown(address),
+            Look::Wait => self.begin_racing_release(address, kind, end, here, world),
+        }
+    }
+
+    /// Waits for the outcome of the other thread's release.
+    #[cold]
+    fn begin_racing_release(
+        &self,
+        address: usize,
+        kind: Kind,
+        end: End,
+        here: &dyn Here,
+        world: &dyn World,
+    ) -> Verdict<ReleaseToken> {
+        let since = Instant::now();
         loop {
             match self.look(address, kind, end, here, world) {
                 Look::Done(verdict) => return verdict,
                 Look::Unknown => return self.release_of_unknown(address),
-                Look::Wait if since.get_or_insert_with(Instant::now).elapsed() > RACE_PATIENCE => {
-                    return Verdict::forward(None);
-                }
+                Look::Wait if since.elapsed() > RACE_PATIENCE => return Verdict::forward(None),
                 // A sleep would end a thread that is being cancelled.
                 Look::Wait => std::thread::yield_now(),
             }
         }
     }
 
+    #[inline(always)]
     fn look(&self, address: usize, kind: Kind, end: End, here: &dyn Here, world: &dyn World) -> Look {
         let mut shard = self.table.at(address);
-        let reference = match shard.get(address) {
+        let thing = shard.get(address);
+        let reference = match &thing {
             None => return Look::Unknown,
             Some(Thing::Child(child)) => {
                 drop(shard);
@@ -101,21 +118,21 @@ impl Tracker {
         match reference.state {
             State::Dying(_) if self.policy.waits_for_racing_release() => return Look::Wait,
             State::Dying(_) => return Look::Done(Verdict::forward(None)),
-            State::Released(_) if self.is_reborn(&reference, address, world) => {
+            State::Released(_) if self.is_reborn(reference, address, world) => {
                 let serial = reference.serial;
                 shard.take(address, serial);
                 return Look::Unknown;
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(&reference, end, world);
+        let view = self.release_view(reference, end, world);
         let others = view.others;
         let faults = check::release(&view, end);
         let is_live = reference.is_live();
         // An unimport of a UMEM frees a struct and cannot fail: the outcome need not be waited for.
         let is_certain = (kind, end) == (Kind::Umem, End::Unimport) && is_live;
         if is_certain && faults.is_empty() {
-            self.end_now(shard, address, &reference, end, here);
+            self.end_now(shard, address, reference, end, here);
             return Look::Done(Verdict::forward(None));
         }
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
@@ -128,14 +145,14 @@ impl Tracker {
                 handle: reference.handle,
                 generation: reference.generation,
                 origin: reference.origin,
-                victim: (end == End::Destroy).then(|| self.victim(&reference)).flatten(),
+                victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
                 end,
                 others,
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
             if is_certain {
-                self.end_now(shard, address, &reference, end, here);
+                self.end_now(shard, address, reference, end, here);
                 verdict.outcome = Ok(None);
                 return Look::Done(verdict);
             }

@@ -23,7 +23,7 @@ static struct options {
     double seconds;
     unsigned int work;
     int random, busy, report, hold, sleeper, cmd_fd;
-} options = {.threads = 1, .share = 1, .batch = 1000, .seconds = 0.25, .cmd_fd = -1};
+} options = {.threads = 1, .share = 1, .batch = 10000, .seconds = 0.25, .cmd_fd = -1};
 
 struct job {
     struct env env;
@@ -35,11 +35,12 @@ struct job {
 
 static pthread_barrier_t start_line;
 
+/* Single pairs are timed by what they cost this thread: with that, whoever takes the processor in between does not count. */
 static double now_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(options.batch == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1e9 + now.tv_nsec;
 }
 

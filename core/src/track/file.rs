@@ -239,10 +239,16 @@ impl DeviceFile {
         self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
     }
 
-    /// Live objects to which no reference is left and that were not reported yet.
-    pub fn take_orphans(&self) -> Vec<ledger::Object> {
+    /// Notes that an orphan is told of; false where it was before.
+    pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
+        lock(&self.inside).told.insert(generation)
+    }
+
+    /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
+    /// all its references.
+    pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
         let mut inside = lock(&self.inside);
-        let mut orphans = inside.orphans();
+        let mut orphans = inside.orphans(at_end);
         orphans.retain(|object| !object.mourned && inside.told.insert(object.generation));
         orphans
     }
@@ -255,7 +261,7 @@ impl DeviceFile {
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        lock(&self.inside).orphans().len() as u64
+        lock(&self.inside).orphans(false).len() as u64
     }
 }
 

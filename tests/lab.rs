@@ -26,7 +26,7 @@ const VERSION: u32 = 65;
 const FOLDERS: &[&str] = &["legal::", "misuse::", "process::", "across::"];
 
 /// For the boot and all programs, on a busy machine, in seconds.
-const LIMIT: &str = "420";
+const LIMIT: &str = "600";
 
 /// Random programs in the boot.
 const SOAK: u64 = 200;

@@ -50,8 +50,14 @@ fn trials() -> Outcome<Vec<Trial>> {
         let name = format!("kills::{seed}");
         trials.push(Trial::test(name.clone(), move || Ok(kills::kills(&stage, seed, KILLS, &name).map(drop)?)));
     }
-    let cases = project().join("tests-kernel/guarded/cases");
-    let cases = fs::read_to_string(&cases).map_err(|error| format!("{}: {error}", cases.display()))?;
+    let (cases, wrong) = (read("cases")?, read("wrong")?);
+    let judge = stage.clone();
+    trials.push(Trial::test("the_player_sees_mistakes", move || Ok(play::wrong(&judge, &wrong, "mistakes")?)));
     trials.push(Trial::test("found_before", move || Ok(play::cases(&stage, &cases, "found-before")?)));
     Ok(trials)
+}
+
+fn read(name: &str) -> Outcome<String> {
+    let path = project().join("tests-kernel/guarded").join(name);
+    fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
 }

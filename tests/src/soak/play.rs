@@ -142,15 +142,31 @@ pub fn seeds(stage: &Stage, device: Device, seeds: Range<u64>, name: &str) -> Ou
     ))
 }
 
-/// Plays scripts that were written down.
-pub fn cases(stage: &Stage, text: &str, name: &str) -> Outcome {
-    let scripts: Vec<String> = text.split_inclusive('\n').fold(Vec::new(), |mut scripts, line| {
+/// The cases of a file, each by itself.
+fn split(text: &str) -> Vec<String> {
+    text.split_inclusive('\n').fold(Vec::new(), |mut scripts, line| {
         if line.starts_with("case ") {
             scripts.push(String::new());
         }
         scripts.last_mut().into_iter().for_each(|script| script.push_str(line));
         scripts
-    });
+    })
+}
+
+/// Plays scripts of which each is wrong: the player has to see it.
+pub fn wrong(stage: &Stage, text: &str, name: &str) -> Outcome {
+    let scripts = split(text);
+    let seen: Vec<usize> = stage.play(Device::Emulated, &scripts, name)?.into_iter().map(|one| one.index).collect();
+    match (0..scripts.len()).find(|index| !seen.contains(index)) {
+        None if !scripts.is_empty() => Ok(()),
+        None => Err("there is no case".into()),
+        Some(unseen) => Err(format!("the player passes\n{}", scripts[unseen])),
+    }
+}
+
+/// Plays scripts that were written down.
+pub fn cases(stage: &Stage, text: &str, name: &str) -> Outcome {
+    let scripts = split(text);
     match stage.play(Device::Emulated, &scripts, name)?.into_iter().next() {
         None if !scripts.is_empty() => Ok(()),
         None => Err("there is no case".into()),

@@ -298,7 +298,9 @@ impl Model {
 
     fn unimport(&mut self, who: Who, id: Id, reference: &Reference) {
         if reference.owned && self.fate(who, reference) == Fate::Alive {
-            let severity = if self.has_others(who, reference) { "note" } else { "warning" };
+            // A process that has not told yet may have it too.
+            let all_tell = !self.join(who, reference.join).here || self.sees_everyone(who, reference.join);
+            let severity = if self.has_others(who, reference) || !all_tell { "note" } else { "warning" };
             self.says(who, severity, "unimport-of-owned");
         }
         if reference.children > 0 {

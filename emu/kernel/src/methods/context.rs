@@ -119,8 +119,8 @@ fn device() -> Vec<u8> {
         .u32s(&[0x02c9, 4119, 0, 1 << 18, 32_768, CAPABILITIES])
         // max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd
         .u32s(&[30, 30, 1 << 24, 4_194_303, 1 << 24, 1 << 24])
-        // max_qp_rd_atom … max_ee_init_rd_atom, atomic_cap
-        .u32s(&[16, 0, 1 << 22, 16, 0, 0])
+        // max_qp_rd_atom … max_ee_init_rd_atom, atomic_cap (within the device)
+        .u32s(&[16, 0, 1 << 22, 16, 0, 1])
         // max_ee, max_rdd, max_mw, max_raw_ipv6_qp, max_raw_ethy_qp
         .u32s(&[0, 0, 1 << 24, 0, 0])
         // max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach, max_ah, max_fmr, max_map_per_fmr

@@ -67,18 +67,44 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     announce(client, call, handle, Type::Devx)
 }
 
-/// MLX5_IB_METHOD_DEVX_OBJ_MODIFY and …_QUERY, of whatever has a number in the firmware.
-pub fn ask(client: &Client, call: &Call<'_>) -> Answer<()> {
+/// Refuses a handle of what has no number in the firmware.
+fn has_number(client: &Client, call: &Call<'_>) -> Answer<()> {
     const HAVE: [Type; 6] = [Type::Devx, Type::Cq, Type::Qp, Type::Srq, Type::Wq, Type::Table];
     needs_devx(client)?;
     let handle = call.handle(DRIVER)?;
     client.with_handles(|_, ufile| match HAVE.contains(&ufile.any(handle)?.what) {
         true => Ok(()),
         false => Err(libc::EINVAL),
-    })?;
+    })
+}
+
+/// MLX5_IB_METHOD_DEVX_OBJ_MODIFY and …_QUERY.
+pub fn ask(client: &Client, call: &Call<'_>) -> Answer<()> {
+    has_number(client, call)?;
     command(call, DRIVER + 1)?;
     call.output(DRIVER + 2, &[]);
     call.flush()
+}
+
+/// MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC: where answers to commands in the background are read.
+pub fn answer_channel(client: &Client, call: &Call<'_>) -> Answer<()> {
+    needs_devx(client)?;
+    let fd = client.with_context(|_, ufile| ufile.channels.open(Events::Commands))?;
+    call.new_fd(DRIVER, fd)
+}
+
+/// MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY: a command, a channel, the program's name for it, how long the answer is to be.
+pub fn ask_in_background(client: &Client, call: &Call<'_>) -> Answer<()> {
+    const ANSWER_MAX: u64 = 65_535;
+    has_number(client, call)?;
+    let (fd, name, length) = (call.fd(DRIVER + 2)?, call.number(DRIVER + 3)?, call.number(DRIVER + 4)?);
+    let length = usize::try_from(length.min(ANSWER_MAX)).map_err(|_| libc::EINVAL)?;
+    if call.input(DRIVER + 1)?.len() < HEAD || length < HEAD {
+        return Err(libc::EINVAL);
+    }
+    let mut message = name.to_ne_bytes().to_vec();
+    message.resize(message.len() + length, 0);
+    client.with_context(|_, ufile| ufile.channels.tell(&fd, Events::Commands, &message))
 }
 
 /// MLX5_IB_METHOD_DEVX_QUERY_EQN: the event queue of a completion vector.

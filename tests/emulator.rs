@@ -58,6 +58,7 @@ const ON_EVERY_VERSION: &[Test] = &[
     ("memory", |bench| objects(bench, "memory")),
     ("devx", |bench| objects(bench, "devx")),
     ("steering", |bench| objects(bench, "steering")),
+    ("address_handles", |bench| objects(bench, "address_handles")),
 ];
 
 const ONCE: &[Test] = &[

@@ -23,6 +23,8 @@ pub enum Type {
     Qp,
     /// Shared receive queue.
     Srq,
+    /// Address handle.
+    Ah,
     /// Work queue.
     Wq,
     /// Table of work queues.
@@ -45,7 +47,7 @@ pub enum Type {
 
 impl Type {
     /// All of them, with their words in counts.
-    pub const ALL: [(Type, &str); 17] = [
+    pub const ALL: [(Type, &str); 18] = [
         (Type::Pd, "pd"),
         (Type::Mr, "mr"),
         (Type::Mw, "mw"),
@@ -54,6 +56,7 @@ impl Type {
         (Type::Cq, "cq"),
         (Type::Qp, "qp"),
         (Type::Srq, "srq"),
+        (Type::Ah, "ah"),
         (Type::Wq, "wq"),
         (Type::Table, "rwq_ind_table"),
         (Type::Xrcd, "xrcd"),

@@ -1,5 +1,6 @@
 //! What each method of each object does: one file for each class of objects.
 
+mod ah;
 mod context;
 mod counters;
 mod cq;
@@ -103,6 +104,7 @@ fn method(object: u16, method: u16) -> Option<Method> {
         (4, 1) => ending("destroy_qp", &[0, 1], qp::destroy),
         (5, 0) => creating("create_srq", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, D, D + 1], srq::create),
         (5, 1) => ending("destroy_srq", &[0, 1], |client, call| end_told(client, call, Type::Srq, 4)),
+        (6, 0) => ending("destroy_ah", &[0], |client, call| end(client, call, 0, Type::Ah)),
         (7, 0) => creating("reg_dm_mr", &[0, 1, 2, 3, 4, 5, 6, 7], mr::register_dm),
         (7, 1) => ending("dereg_mr", &[0], |client, call| end(client, call, 0, Type::Mr)),
         (7, 3) => creating("query_mr", &[0, 1, 2, 3, 4], mr::query),
@@ -167,6 +169,7 @@ fn written(command: u64) -> Option<Method> {
     let (name, run): (_, fn(&Client, &Call<'_>) -> Answer<()>) = match command {
         1 => ("query_device", context::query_device),
         3 => ("alloc_pd", pd::alloc),
+        5 => ("create_ah", ah::create),
         9 => ("reg_mr", mr::register),
         11 => ("rereg_mr", mr::reregister),
         14 => ("alloc_mw", mr::allocate_window),

@@ -13,7 +13,7 @@ static struct ibv_pd *pd;
 
 static struct mlx5dv_devx_obj *make(int opcode, uint32_t *number)
 {
-	uint8_t in[64] = { opcode >> 8, opcode & 0xff }, out[16];
+	uint8_t in[64] = { opcode >> 8, opcode & 0xff, [40] = 77 }, out[16];
 	struct mlx5dv_devx_obj *made;
 
 	memset(out, 0xff, sizeof(out));
@@ -40,7 +40,7 @@ static void objects(void)
 	LIVE("devx_obj", 6);
 	memset(out, 0xff, sizeof(out));
 	ANSWERS(0, mlx5dv_devx_obj_query(made[4], ask_tis, sizeof(ask_tis), out, sizeof(out)));
-	NEED(!out[0] && !out[63]);
+	NEED(!out[0] && !out[1] && out[40] == 77 && !out[63]);
 	ANSWERS(0, mlx5dv_devx_obj_modify(made[4], change_tis, sizeof(change_tis), out, sizeof(out)));
 	/* A firmware's objects hang on nothing that the kernel knows. */
 	for (int i = 0; i < 6; i++)
@@ -122,6 +122,7 @@ static void in_background(void)
 		memset(&answer, 0xff, sizeof(answer));
 		ANSWERS(0, mlx5dv_devx_get_async_cmd_comp(answers, &answer.head, sizeof(answer)));
 		NEED(answer.head.wr_id == (i ? 8 : 7) && !answer.head.out_data[0]);
+		NEED(!i || answer.head.out_data[40] == 77);
 		NEED(!answer.head.out_data[i ? 47 : 31] && answer.head.out_data[i ? 48 : 32] == 0xff);
 	}
 	mlx5dv_devx_destroy_cmd_comp(elsewhere);

@@ -135,6 +135,8 @@ pub enum More {
     Queue(Box<Queue>),
     /// The size of a shared receive queue, its limit, and whether it is of an XRC domain.
     Shared { max_wr: u32, max_sge: u32, limit: u32, xrc: bool },
+    /// The command that the firmware made something by.
+    Made(Vec<u8>),
     /// A work queue's state.
     Receiving { state: u32 },
 }

@@ -138,9 +138,11 @@ fn drivers(object: u16, method: u16) -> Option<Method> {
         (0x1000, 0x1003) => creating("devx_subscribe_event", &[D, D + 1, D + 2, D + 3, D + 4], devx::subscribe),
         (0x1001, D) => creating("devx_obj_create", &[D, D + 1, D + 2], devx::create),
         (0x1001, 0x1001) => ending("devx_obj_destroy", &[D], |client, call| end(client, call, D, Type::Devx)),
-        (0x1001, 0x1002) => creating("devx_obj_modify", &[D, D + 1, D + 2], devx::ask),
-        (0x1001, 0x1003) => creating("devx_obj_query", &[D, D + 1, D + 2], devx::ask),
-        (0x1001, 0x1004) => creating("devx_obj_query_async", &[D, D + 1, D + 2, D + 3, D + 4], devx::ask_in_background),
+        (0x1001, 0x1002) => creating("devx_obj_modify", &[D, D + 1, D + 2], devx::modify),
+        (0x1001, 0x1003) => creating("devx_obj_query", &[D, D + 1, D + 2], devx::query),
+        (0x1001, 0x1004) => {
+            creating("devx_obj_query_async", &[D, D + 1, D + 2, D + 3, D + 4], devx::query_in_background)
+        }
         (0x1002, D) => creating("umem_reg", &[D, D + 1, D + 2, D + 3, D + 4, D + 5, D + 6], umem::register),
         (0x1002, 0x1001) => ending("umem_dereg", &[D], |client, call| end(client, call, D, Type::Umem)),
         (0x1004, D) => creating("devx_create_cmd_comp", &[D], devx::answer_channel),

@@ -104,6 +104,7 @@ impl Tracker {
             children: 0,
             parent_domains: 0,
             fatal_children: 0,
+            pdn_given: false,
             busy_told: false,
             size: new.size,
             born: mark,
@@ -115,7 +116,7 @@ impl Tracker {
 
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
     /// object from here on. One that is dying is its own thread's to finish.
-    fn superseded(&self, replaced: Option<Thing>) {
+    pub(super) fn superseded(&self, replaced: Option<Thing>) {
         match replaced {
             Some(Thing::Reference(old)) if old.state == State::Live => {
                 if let Some(file) = self.file(old.file) {

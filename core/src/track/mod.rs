@@ -14,21 +14,23 @@ mod file;
 mod fork;
 mod inventory;
 mod leaks;
+mod left;
 pub mod patience;
 mod reference;
 mod release;
 mod table;
 
 pub use acquire::{BirthToken, Newborn};
-pub use child::{Child, ChildKind, Named};
+pub use child::{Child, ChildKind, Named, NewChild, PdObject};
 pub use children::{ChildEndToken, ChildToken};
 pub use clue::{Clue, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
-pub use contexts::{CloseToken, OpenedContext};
+pub use contexts::{CloseToken, Closed, OpenedContext};
 pub use file::{Alone, Current, Death, DeviceFile, HolderFacts, Newcomer, Record};
 pub use fork::{ForkLocks, Inheritance};
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
+pub use left::Left;
 pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
 pub use table::{REMEMBERED_RELEASES, Table, Thing};
@@ -98,8 +100,10 @@ pub enum Subject {
     Context(usize, Box<Context>),
     /// A reference.
     Reference(usize, Box<Reference>),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(usize, Box<Child>),
+    /// A context, and what was left in it.
+    Left(usize, Box<Context>, Box<Left>),
     /// Something that an import names, and what is known of it.
     Elsewhere(Box<Clue>),
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::locks::Locks;
-use crate::ufile::{Kind, Ufile};
+use crate::object::{Object, Space, Type};
+use crate::ufile::Ufile;
 use crate::wire::Answer;
 
 /// One device.
@@ -16,9 +17,7 @@ pub struct Device {
     pub removed: bool,
     /// Requests that are to fail next: kind and errno.
     pub faults: Vec<(String, i32)>,
-    pdns: Numbers,
-    umem_ids: Numbers,
-    keys: u32,
+    numbers: BTreeMap<Space, Numbers>,
 }
 
 /// Numbers that are unique in a device; a freed one may come back, but not at once.
@@ -30,7 +29,7 @@ struct Numbers {
 
 impl Numbers {
     /// ENOMEM where all are in use.
-    fn take(&mut self, first: u32, end: u32) -> Answer<u32> {
+    fn take(&mut self, (first, end): (u32, u32)) -> Answer<u32> {
         if self.used.len() >= (end - first) as usize {
             return Err(libc::ENOMEM);
         }
@@ -44,29 +43,16 @@ impl Numbers {
 }
 
 impl Device {
-    /// A number for a PD.
-    pub fn new_pdn(&mut self) -> Answer<u32> {
-        self.pdns.take(0x20, 1 << 20)
-    }
-
-    /// An id for a UMEM. From a small range, so that ids come back in a test of some length.
-    pub fn new_umem_id(&mut self) -> Answer<u32> {
-        self.umem_ids.take(1, 1 << 18)
-    }
-
-    /// Keys of a memory region.
-    pub fn new_key(&mut self) -> u32 {
-        self.keys = (self.keys + 1) & 0x7f_ffff;
-        0x1000 + (self.keys << 8)
+    /// A number that no live object of this device has. ENOMEM where all are in use.
+    pub fn new_number(&mut self, space: Space) -> Answer<u32> {
+        self.numbers.entry(space).or_default().take(space.range())
     }
 
     /// Gives an object's number back.
-    pub fn forget(&mut self, object: &Kind) {
-        match object {
-            Kind::Pd { pdn } => self.pdns.used.remove(pdn),
-            Kind::Umem { id, .. } => self.umem_ids.used.remove(id),
-            Kind::Mr { .. } | Kind::Mw { .. } | Kind::Uar { .. } => true,
-        };
+    pub fn forget(&mut self, object: &Object) {
+        if let Some((space, number)) = object.number {
+            self.numbers.entry(space).or_default().used.remove(&number);
+        }
     }
 
     /// The last descriptor of a device file is gone: its objects go with it, silently, and its locks.
@@ -98,13 +84,37 @@ impl Device {
 
     /// Live objects by type, contexts included. Those of a removed device are not the kernel's any more.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let mut counts = BTreeMap::from([("context", 0), ("pd", 0), ("mr", 0), ("mw", 0), ("umem", 0), ("uar", 0)]);
+        let mut counts: BTreeMap<_, _> = Type::ALL.iter().map(|what| (what.word(), 0)).collect();
+        counts.insert("context", 0);
         for ufile in self.ufiles.values().filter(|ufile| !ufile.is_dead) {
             *counts.entry("context").or_default() += u64::from(ufile.context.is_some());
             for object in ufile.objects() {
-                *counts.entry(object.word()).or_default() += 1;
+                *counts.entry(object.what.word()).or_default() += 1;
             }
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_unique_and_run_out() {
+        let mut numbers = Numbers::default();
+        let taken: BTreeSet<u32> = (0..5).map(|_| numbers.take((3, 8)).unwrap()).collect();
+        assert_eq!(taken, BTreeSet::from([3, 4, 5, 6, 7]));
+        assert_eq!(numbers.take((3, 8)), Err(libc::ENOMEM));
+        numbers.used.remove(&5);
+        assert_eq!(numbers.take((3, 8)), Ok(5));
+    }
+
+    #[test]
+    fn a_freed_number_comes_back_late() {
+        let mut device = Device::default();
+        let first = device.new_number(Space::Umem).unwrap();
+        device.forget(&Object::new(Type::Umem).numbered(Space::Umem, first));
+        assert_ne!(device.new_number(Space::Umem), Ok(first));
     }
 }

@@ -25,6 +25,16 @@ struct Attribute {
     address: u64,
 }
 
+/// A descriptor to send along, and where its number goes: an address, and how many bytes of it.
+pub struct Sent {
+    /// The descriptor.
+    pub fd: OwnedFd,
+    /// Where in the program its number is stored.
+    pub store: u64,
+    /// How many bytes the number has there.
+    pub size: u64,
+}
+
 /// One call, with its attributes.
 pub struct Call<'a> {
     /// Which object type.
@@ -34,7 +44,7 @@ pub struct Call<'a> {
     talk: &'a Talk,
     attributes: Vec<Attribute>,
     outputs: RefCell<Vec<(u64, Vec<u8>)>>,
-    descriptor: RefCell<Option<(OwnedFd, u64)>>,
+    descriptor: RefCell<Option<Sent>>,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -183,7 +193,14 @@ impl<'a> Call<'a> {
     /// Gives a descriptor, whose number stands in the attribute itself.
     pub fn new_fd(&self, id: u16, fd: OwnedFd) -> Answer<()> {
         let attribute = self.find(id)?;
-        *self.descriptor.borrow_mut() = Some((fd, attribute.address + 8));
+        *self.descriptor.borrow_mut() = Some(Sent { fd, store: attribute.address + 8, size: 8 });
+        Ok(())
+    }
+
+    /// Gives a descriptor, whose number is the first field of an output struct.
+    pub fn output_fd(&self, id: u16, fd: OwnedFd) -> Answer<()> {
+        let attribute = self.find(id)?;
+        *self.descriptor.borrow_mut() = Some(Sent { fd, store: attribute.data, size: 4 });
         Ok(())
     }
 
@@ -194,8 +211,8 @@ impl<'a> Call<'a> {
         self.talk.write(&places)
     }
 
-    /// The descriptor to send along, and where its number goes.
-    pub fn take_fd(&self) -> Option<(OwnedFd, u64)> {
+    /// The descriptor to send along.
+    pub fn take_fd(&self) -> Option<Sent> {
         self.descriptor.borrow_mut().take()
     }
 }

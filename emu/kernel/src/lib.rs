@@ -4,11 +4,13 @@
 //! long as any descriptor of it is. Each request comes with a socket of its own, over which the daemon reads and writes
 //! the program's memory as copy_from_user does, and answers. docs/emulator.md tells what is faithful and what is not.
 
+mod channel;
 mod control;
 mod device;
 mod ioctl;
 mod locks;
 mod methods;
+mod object;
 mod server;
 mod session;
 mod ufile;

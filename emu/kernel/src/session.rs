@@ -82,17 +82,17 @@ fn answer(client: &Client, opener: &OwnedFd, bytes: &[u8], talk: &Talk) -> Answe
     let [magic, kind, a, b] = [0, 1, 2, 3].map(|index| word(bytes, index));
     let payload = bytes.get(REQUEST_WORDS * 8..).unwrap_or_default();
     if magic != MAGIC {
-        return talk.done(Err(libc::EINVAL), None, 0, &[]);
+        return talk.done(Err(libc::EINVAL), &[]);
     }
     match kind {
-        request::OPEN => talk.done(open(client, a), None, 0, &[]),
+        request::OPEN => talk.done(open(client, a), &[]),
         request::IOCTL => ioctl(client, a, payload, talk),
         request::MMAP => map(client, a, b, talk),
         request::LOCK => lock(client, a, b, payload, talk),
         // The commands of old were taken from the opener only. This device does not know them.
-        request::WRITE if talk.caller() != wire::peer(opener) => talk.done(Err(libc::EACCES), None, 0, &[]),
-        request::WRITE => talk.done(Err(libc::EOPNOTSUPP), None, 0, &[]),
-        _ => talk.done(Err(libc::ENOSYS), None, 0, &[]),
+        request::WRITE if talk.caller() != wire::peer(opener) => talk.done(Err(libc::EACCES), &[]),
+        request::WRITE => talk.done(Err(libc::EOPNOTSUPP), &[]),
+        _ => talk.done(Err(libc::ENOSYS), &[]),
     }
 }
 
@@ -107,48 +107,51 @@ fn ioctl(client: &Client, address: u64, bytes: &[u8], talk: &Talk) -> Answer<()>
     match Call::parse(talk, address, bytes) {
         Ok(call) => {
             let result = methods::run(client, &call);
-            match call.take_fd() {
-                Some((fd, store)) => talk.done(result, Some(fd.as_raw_fd()), store, &[]),
-                None => talk.done(result, None, 0, &[]),
+            match (result, call.take_fd()) {
+                (Ok(()), Some(sent)) => talk.done_with(sent.fd.as_raw_fd(), sent.store, sent.size),
+                (result, _) => talk.done(result, &[]),
             }
         }
-        Err(errno) => talk.done(Err(errno), None, 0, &[]),
+        Err(errno) => talk.done(Err(errno), &[]),
     }
 }
 
 fn map(client: &Client, offset: u64, length: u64, talk: &Talk) -> Answer<()> {
-    let page: Answer<OwnedFd> = client.with(|_, ufile| {
-        let page = ufile.page(offset).filter(|_| length > 0 && length <= 4096).ok_or(libc::EINVAL)?;
-        page.try_clone().map_err(|_| libc::ENOMEM)
+    let memory: Answer<OwnedFd> = client.with(|_, ufile| {
+        let (memory, size) = ufile.memory(offset).ok_or(libc::EINVAL)?;
+        if length == 0 || length > size {
+            return Err(libc::EINVAL);
+        }
+        memory.try_clone().map_err(|_| libc::ENOMEM)
     });
-    match page {
-        Ok(page) => talk.done(Ok(()), Some(page.as_raw_fd()), 0, &[]),
-        Err(errno) => talk.done(Err(errno), None, 0, &[]),
+    match memory {
+        Ok(memory) => talk.done_with(memory.as_raw_fd(), 0, 0),
+        Err(errno) => talk.done(Err(errno), &[]),
     }
 }
 
 fn lock(client: &Client, command: u64, pid: u64, payload: &[u8], talk: &Talk) -> Answer<()> {
     let asked: Flock = [0, 1, 2, 3, 4].map(|index| word(payload, index));
-    let Ok(command) = i32::try_from(command) else { return talk.done(Err(libc::EINVAL), None, 0, &[]) };
+    let Ok(command) = i32::try_from(command) else { return talk.done(Err(libc::EINVAL), &[]) };
     let owner = match command {
         libc::F_OFD_GETLK | libc::F_OFD_SETLK | libc::F_OFD_SETLKW => Owner::Description(client.ufile),
         _ => Owner::Process(u32::try_from(pid).unwrap_or(0)),
     };
     let wish = match Wish::read(owner, &asked) {
         Ok(wish) => wish,
-        Err(errno) => return talk.done(Err(errno), None, 0, &[]),
+        Err(errno) => return talk.done(Err(errno), &[]),
     };
     match command {
         libc::F_GETLK | libc::F_OFD_GETLK => {
             let found = client.lock().locks().get(wish, &asked);
-            talk.done(Ok(()), None, 0, &found)
+            talk.done(Ok(()), &found)
         }
         libc::F_SETLK | libc::F_OFD_SETLK => {
             let result = grant(client, wish, talk);
-            result.or_else(|errno| talk.done(Err(errno), None, 0, &[]))
+            result.or_else(|errno| talk.done(Err(errno), &[]))
         }
         libc::F_SETLKW | libc::F_OFD_SETLKW => wait_for(client, wish, talk),
-        _ => talk.done(Err(libc::EINVAL), None, 0, &[]),
+        _ => talk.done(Err(libc::EINVAL), &[]),
     }
 }
 
@@ -162,7 +165,7 @@ fn grant(client: &Client, wish: Wish, talk: &Talk) -> Answer<()> {
     let mut changed = device.locks().clone();
     changed.set(wish)?;
     // The answer is the first and last message in the socket's queue, so this does not wait.
-    if talk.done(Ok(()), None, 0, &[]).is_ok() {
+    if talk.done(Ok(()), &[]).is_ok() {
         *device.locks() = changed;
     }
     Ok(())
@@ -172,7 +175,7 @@ fn wait_for(client: &Client, wish: Wish, talk: &Talk) -> Answer<()> {
     loop {
         match grant(client, wish, talk) {
             Err(libc::EAGAIN) if !talk.is_abandoned() => thread::sleep(Duration::from_millis(1)),
-            Err(errno) => return talk.done(Err(errno), None, 0, &[]),
+            Err(errno) => return talk.done(Err(errno), &[]),
             Ok(()) => return Ok(()),
         }
     }

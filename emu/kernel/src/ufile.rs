@@ -6,57 +6,9 @@ use std::sync::Arc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::channel::Channels;
+use crate::object::{More, Object, Type};
 use crate::wire::Answer;
-
-/// The type of an object, and what is kept of it.
-#[derive(Debug)]
-pub enum Kind {
-    /// Protection domain.
-    Pd { pdn: u32 },
-    /// Memory region.
-    Mr { pd: u32, key: u32, length: u64, iova: u64, pinned: u64 },
-    /// Memory window.
-    Mw { pd: u32 },
-    /// DEVX user memory.
-    Umem { id: u32, pinned: u64 },
-    /// User access region: a doorbell page.
-    Uar { offset: u64, memory: OwnedFd },
-}
-
-impl Kind {
-    /// The word in counts.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Kind::Pd { .. } => "pd",
-            Kind::Mr { .. } => "mr",
-            Kind::Mw { .. } => "mw",
-            Kind::Umem { .. } => "umem",
-            Kind::Uar { .. } => "uar",
-        }
-    }
-
-    /// The handle of what it was made with, which cannot go before it.
-    fn parent(&self) -> Option<u32> {
-        match self {
-            Kind::Mr { pd, .. } | Kind::Mw { pd } => Some(*pd),
-            Kind::Pd { .. } | Kind::Umem { .. } | Kind::Uar { .. } => None,
-        }
-    }
-
-    fn pinned(&self) -> u64 {
-        match self {
-            Kind::Mr { pinned, .. } | Kind::Umem { pinned, .. } => *pinned,
-            Kind::Pd { .. } | Kind::Mw { .. } | Kind::Uar { .. } => 0,
-        }
-    }
-}
-
-/// An object, and how many were made with it.
-#[derive(Debug)]
-struct Object {
-    kind: Kind,
-    children: u32,
-}
 
 /// One device file.
 #[derive(Debug, Default)]
@@ -73,10 +25,10 @@ pub struct Ufile {
     /// Handles below the highest that were given back.
     free: BTreeSet<u32>,
     pinned: u64,
-    /// The doorbell pages by the offset they are mapped at.
-    pages: BTreeMap<u64, u32>,
-    /// The ends that keep asynchronous event descriptors from reading an end of file.
-    pub event_sources: Vec<OwnedFd>,
+    /// What can be mapped, by its offset.
+    mapped: BTreeMap<u64, u32>,
+    /// The descriptors that events would be read from.
+    pub channels: Channels,
     next_offset: u64,
 }
 
@@ -94,66 +46,66 @@ impl Ufile {
     }
 
     /// Takes an object in under the lowest free handle, of all types together. What it was made with is there.
-    pub fn add(&mut self, kind: Kind) -> u32 {
+    pub fn add(&mut self, object: Object) -> u32 {
         let above = || self.objects.last_key_value().map_or(0, |(highest, _)| highest + 1);
         let handle = self.free.pop_first().unwrap_or_else(above);
-        if let Kind::Uar { offset, .. } = &kind {
-            self.pages.insert(*offset, handle);
+        if let More::Mapped { offset, .. } = &object.more {
+            self.mapped.insert(*offset, handle);
         }
-        self.pinned += kind.pinned();
-        self.count_child(kind.parent(), 1);
-        self.objects.insert(handle, Object { kind, children: 0 });
+        self.pinned += object.pinned;
+        self.count_users(&object.uses, 1);
+        self.objects.insert(handle, object);
         handle
     }
 
-    fn count_child(&mut self, parent: Option<u32>, change: i32) {
-        if let Some(parent) = parent.and_then(|handle| self.objects.get_mut(&handle)) {
-            parent.children = parent.children.saturating_add_signed(change);
+    fn count_users(&mut self, used: &[u32], change: i32) {
+        for handle in used {
+            if let Some(object) = self.objects.get_mut(handle) {
+                object.users = object.users.saturating_add_signed(change);
+            }
         }
     }
 
-    /// The object of this handle.
-    pub fn get(&self, handle: u32) -> Answer<&Kind> {
-        self.objects.get(&handle).map(|object| &object.kind).ok_or(libc::ENOENT)
-    }
-
-    /// The pdn of the PD of this handle: ENOENT where there is none, EINVAL where it is something else.
-    pub fn pd(&self, handle: u32) -> Answer<u32> {
-        match self.get(handle)? {
-            Kind::Pd { pdn } => Ok(*pdn),
-            _ => Err(libc::EINVAL),
-        }
-    }
-
-    /// Changes an object, which may get another parent or pin other memory.
-    pub fn change<R>(&mut self, handle: u32, act: impl FnOnce(&mut Kind) -> Answer<R>) -> Answer<R> {
-        let kind = &mut self.objects.get_mut(&handle).ok_or(libc::ENOENT)?.kind;
-        let (parent, pinned) = (kind.parent(), kind.pinned());
-        let result = act(kind);
-        let (new_parent, new_pinned) = (kind.parent(), kind.pinned());
-        self.pinned = self.pinned - pinned + new_pinned;
-        self.count_child(parent, -1);
-        self.count_child(new_parent, 1);
-        result
-    }
-
-    /// Destroys an object of the type that `is` knows: EBUSY while others were made with it.
-    pub fn destroy(&mut self, handle: u32, is: impl Fn(&Kind) -> bool) -> Answer<Kind> {
+    /// The object of this handle: ENOENT where there is none, EINVAL where it is of another type.
+    pub fn find(&self, handle: u32, what: Type) -> Answer<&Object> {
         let object = self.objects.get(&handle).ok_or(libc::ENOENT)?;
-        if !is(&object.kind) {
-            return Err(libc::EINVAL);
+        if object.what == what { Ok(object) } else { Err(libc::EINVAL) }
+    }
+
+    /// What is kept of the object of this handle, to be changed.
+    pub fn change(&mut self, handle: u32, what: Type) -> Answer<&mut More> {
+        self.find(handle, what)?;
+        self.objects.get_mut(&handle).map(|object| &mut object.more).ok_or(libc::ENOENT)
+    }
+
+    /// Makes an object use others than those it was made with.
+    pub fn set_uses(&mut self, handle: u32, uses: &[u32]) {
+        let old = self.objects.get_mut(&handle).map(|object| std::mem::replace(&mut object.uses, uses.to_vec()));
+        self.count_users(&old.unwrap_or_default(), -1);
+        self.count_users(uses, 1);
+    }
+
+    /// Makes an object pin other memory.
+    pub fn set_pinned(&mut self, handle: u32, bytes: u64) {
+        if let Some(object) = self.objects.get_mut(&handle) {
+            self.pinned = self.pinned - object.pinned + bytes;
+            object.pinned = bytes;
         }
-        if object.children > 0 {
+    }
+
+    /// Destroys an object of this type: EBUSY while others use it.
+    pub fn destroy(&mut self, handle: u32, what: Type) -> Answer<Object> {
+        if self.find(handle, what)?.users > 0 {
             return Err(libc::EBUSY);
         }
-        let Object { kind, .. } = self.objects.remove(&handle).ok_or(libc::ENOENT)?;
+        let object = self.objects.remove(&handle).ok_or(libc::ENOENT)?;
         self.give_back(handle);
-        if let Kind::Uar { offset, .. } = &kind {
-            self.pages.remove(offset);
+        if let More::Mapped { offset, .. } = &object.more {
+            self.mapped.remove(offset);
         }
-        self.pinned -= kind.pinned();
-        self.count_child(kind.parent(), -1);
-        Ok(kind)
+        self.pinned -= object.pinned;
+        self.count_users(&object.uses, -1);
+        Ok(object)
     }
 
     /// Free handles above the highest in use need not be remembered.
@@ -176,17 +128,17 @@ impl Ufile {
         self.next_offset
     }
 
-    /// The page that is mapped at this offset.
-    pub fn page(&self, at: u64) -> Option<&OwnedFd> {
-        match self.get(*self.pages.get(&at)?) {
-            Ok(Kind::Uar { memory, .. }) => Some(memory),
+    /// The memory that is mapped at this offset, and its length.
+    pub fn memory(&self, at: u64) -> Option<(&OwnedFd, u64)> {
+        match &self.objects.get(self.mapped.get(&at)?)?.more {
+            More::Mapped { memory, length, .. } => Some((memory, *length)),
             _ => None,
         }
     }
 
     /// All objects.
-    pub fn objects(&self) -> impl Iterator<Item = &Kind> {
-        self.objects.values().map(|object| &object.kind)
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values()
     }
 }
 
@@ -196,39 +148,52 @@ mod tests {
 
     const MANY: u32 = 200_000;
 
-    fn mr(pd: u32, pinned: u64) -> Kind {
-        Kind::Mr { pd, key: 0, length: pinned, iova: 0, pinned }
+    fn pd() -> Object {
+        Object::new(Type::Pd)
+    }
+
+    fn mr(pd: u32, pinned: u64) -> Object {
+        Object::new(Type::Mr).using(&[pd]).pinning(pinned)
     }
 
     #[test]
     fn handles_are_the_lowest_free_and_reused_at_once() {
         let mut ufile = Ufile::default();
-        let handles: Vec<u32> = (0..5).map(|pdn| ufile.add(Kind::Pd { pdn })).collect();
+        let handles: Vec<u32> = (0..5).map(|_| ufile.add(pd())).collect();
         assert_eq!(handles, [0, 1, 2, 3, 4]);
         for handle in [3, 1, 4] {
-            ufile.destroy(handle, |_| true).unwrap();
+            ufile.destroy(handle, Type::Pd).unwrap();
         }
-        let again: Vec<u32> = (0..3).map(|pdn| ufile.add(Kind::Pd { pdn })).collect();
+        let again: Vec<u32> = (0..3).map(|_| ufile.add(pd())).collect();
         assert_eq!(again, [1, 3, 4]);
     }
 
     #[test]
     fn a_pd_is_busy_as_long_as_a_region_hangs_on_it() {
         let mut ufile = Ufile::default();
-        let pds = [ufile.add(Kind::Pd { pdn: 1 }), ufile.add(Kind::Pd { pdn: 2 })];
+        let pds = [ufile.add(pd()), ufile.add(pd())];
         let region = ufile.add(mr(pds[0], 100));
-        assert_eq!(ufile.destroy(pds[0], |_| true).unwrap_err(), libc::EBUSY);
-        let moved = ufile.change(region, |kind| {
-            *kind = mr(pds[1], 30);
-            Ok(())
-        });
-        moved.unwrap();
+        assert_eq!(ufile.destroy(pds[0], Type::Pd).unwrap_err(), libc::EBUSY);
+        ufile.set_uses(region, &[pds[1]]);
+        ufile.set_pinned(region, 30);
         assert_eq!(ufile.pinned(), 30);
-        ufile.destroy(pds[0], |_| true).unwrap();
-        assert_eq!(ufile.destroy(pds[1], |_| true).unwrap_err(), libc::EBUSY);
-        ufile.destroy(region, |_| true).unwrap();
-        ufile.destroy(pds[1], |_| true).unwrap();
+        ufile.destroy(pds[0], Type::Pd).unwrap();
+        assert_eq!(ufile.destroy(pds[1], Type::Pd).unwrap_err(), libc::EBUSY);
+        assert_eq!(ufile.destroy(region, Type::Pd).unwrap_err(), libc::EINVAL);
+        ufile.destroy(region, Type::Mr).unwrap();
+        ufile.destroy(pds[1], Type::Pd).unwrap();
+        assert_eq!(ufile.destroy(pds[1], Type::Pd).unwrap_err(), libc::ENOENT);
         assert_eq!((ufile.pinned(), ufile.objects().count(), ufile.free.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_is_used_twice_is_busy_until_its_only_user_goes() {
+        let mut ufile = Ufile::default();
+        let cq = ufile.add(Object::new(Type::Cq));
+        let qp = ufile.add(Object::new(Type::Qp).using(&[cq, cq]));
+        assert_eq!(ufile.destroy(cq, Type::Cq).unwrap_err(), libc::EBUSY);
+        ufile.destroy(qp, Type::Qp).unwrap();
+        ufile.destroy(cq, Type::Cq).unwrap();
     }
 
     /// Takes minutes where a step looks at every object.
@@ -236,15 +201,15 @@ mod tests {
     fn very_many_objects_are_no_trouble() {
         let start = std::time::Instant::now();
         let mut ufile = Ufile::default();
-        let pd = ufile.add(Kind::Pd { pdn: 1 });
+        let parent = ufile.add(pd());
         for _ in 0..MANY {
-            ufile.add(mr(pd, 1));
+            ufile.add(mr(parent, 1));
         }
         assert_eq!(ufile.pinned(), u64::from(MANY));
         for handle in 1..=MANY {
-            ufile.destroy(handle, |_| true).unwrap();
+            ufile.destroy(handle, Type::Mr).unwrap();
         }
-        ufile.destroy(pd, |_| true).unwrap();
+        ufile.destroy(parent, Type::Pd).unwrap();
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 }

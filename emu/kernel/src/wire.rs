@@ -134,14 +134,20 @@ impl Talk {
         self.ask([command::GET_FD, number, 0, 0, 0], &[])?.fd.ok_or(libc::EBADF)
     }
 
-    /// Ends the conversation. `fd` is sent along, and its number stored at `store` (0: nowhere). Fails where the program
-    /// is gone or has given the request up.
-    pub fn done(&self, result: Answer<()>, fd: Option<RawFd>, store: u64, payload: &[u64]) -> Answer<()> {
+    /// Ends the conversation. Fails where the program is gone or has given the request up.
+    pub fn done(&self, result: Answer<()>, payload: &[u64]) -> Answer<()> {
         let error = result.err().unwrap_or(0);
         let mut bytes = vec![0; HEAD + payload.len() * 8];
-        put_words(&mut bytes, &[command::DONE, error.unsigned_abs().into(), store, 0, 0]);
+        put_words(&mut bytes, &[command::DONE, error.unsigned_abs().into(), 0, 0, 0]);
         put_words(&mut bytes[HEAD..], payload);
-        self.send(&bytes, fd)
+        self.send(&bytes, None)
+    }
+
+    /// The same for a success with a descriptor, whose number is stored in `size` bytes at `store` (0: nowhere).
+    pub fn done_with(&self, fd: RawFd, store: u64, size: u64) -> Answer<()> {
+        let mut bytes = vec![0; HEAD];
+        put_words(&mut bytes, &[command::DONE, 0, store, size, 0]);
+        self.send(&bytes, Some(fd))
     }
 
     /// The program has given this request up.

@@ -53,8 +53,8 @@ pub mod command {
     pub const PIN: u64 = 3;
     /// Send a descriptor of the program's: its number. Answer: errno, with the descriptor.
     pub const GET_FD: u64 = 4;
-    /// The end: errno, and where to store the number of the descriptor sent along (0: nowhere). The payload is the
-    /// lock found, for LOCK.
+    /// The end: errno, where to store the number of the descriptor sent along (0: nowhere), and in how many bytes. The
+    /// payload is the lock found, for LOCK.
     pub const DONE: u64 = 5;
 }
 

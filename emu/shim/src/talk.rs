@@ -84,13 +84,13 @@ impl Talk {
     }
 
     fn done(&self, length: usize, fd: Option<c_int>) -> Result<Answer> {
-        let (error, store) = (word(&self.buffer, 1), word(&self.buffer, 2));
+        let [error, store, size] = [1, 2, 3].map(|index| word(&self.buffer, index));
         let mut answer = Answer { fd, ..Answer::default() };
         for (index, slot) in answer.lock.iter_mut().enumerate() {
             *slot = word(&self.buffer[..length], COMMAND_WORDS + index);
         }
         let stored = match (fd, store) {
-            (Some(fd), 1..) => sys::copy_out(store, &i64::from(fd).to_ne_bytes()),
+            (Some(fd), 1..) => sys::copy_out(store, &i64::from(fd).to_ne_bytes()[..(size as usize).min(8)]),
             _ => Ok(()),
         };
         match (error, stored, fd) {

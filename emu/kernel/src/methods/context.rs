@@ -1,10 +1,12 @@
 //! Contexts and queries of device and port.
 
 use super::{CORE_OUT, Client, UHW_IN, UHW_OUT, known_size, needs_room};
+use crate::channel::Events;
 use crate::ioctl::{Call, DRIVER, u32_at};
 use crate::wire::Answer;
 
-const COMP_VECTORS: u32 = 4;
+/// Completion vectors.
+pub const COMP_VECTORS: u32 = 4;
 /// IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS.
 const CORE_SUPPORT: u64 = 1;
 /// MLX5_IB_ALLOC_UCTX_DEVX.
@@ -85,14 +87,17 @@ pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     call.flush()
 }
 
-/// UVERBS_METHOD_ASYNC_EVENT_ALLOC: no event ever comes.
+/// UVERBS_METHOD_ASYNC_EVENT_ALLOC.
 pub fn async_fd(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let (reader, writer) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(|error| error as i32)?;
-    client.with_context(|_, ufile| {
-        ufile.event_sources.push(writer);
-        Ok(())
-    })?;
-    call.new_fd(0, reader)
+    let fd = client.with_context(|_, ufile| ufile.channels.open(Events::Asynchronous))?;
+    call.new_fd(0, fd)
+}
+
+/// IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL.
+pub fn completion_channel(client: &Client, call: &Call<'_>) -> Answer<()> {
+    needs_room(call, CORE_OUT, 4)?;
+    let fd = client.with_context(|_, ufile| ufile.channels.open(Events::Completion))?;
+    call.output_fd(CORE_OUT, fd)
 }
 
 /// MLX5_IB_METHOD_DEVX_OTHER: firmware commands that make nothing. All answers are zero: status good, no capabilities.

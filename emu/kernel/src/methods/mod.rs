@@ -1,15 +1,21 @@
 //! What each method of each object does: one file for each class of objects.
 
 mod context;
+mod cq;
 mod mr;
 mod pd;
+pub mod qp;
+mod srq;
+mod transition;
 mod uar;
 mod umem;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::channel::Events;
 use crate::device::Device;
 use crate::ioctl::{Call, DRIVER};
+use crate::object::Type;
 use crate::ufile::Ufile;
 use crate::wire::Answer;
 
@@ -78,31 +84,81 @@ const fn ending(name: &'static str, attributes: &'static [u16], run: fn(&Client,
 fn method(object: u16, method: u16) -> Option<Method> {
     const D: u16 = DRIVER;
     Some(match (object, method) {
-        (0, 0) => creating("invoke_write", &[0, 1, 2, D, D + 1], invoke_write),
         (0, 2) => creating("query_port", &[0, 1], context::query_port),
         (0, 3) => creating("get_context", &[0, 1, 2, D, D + 1], context::get),
         (0, 4) => creating("query_context", &[0, 1, D], context::query),
         (0, 5) => creating("query_gid_table", &[0, 1, 2, 3], context::gid_table),
         (0, 6) => creating("query_gid_entry", &[0, 1, 2, 3], context::gid_entry),
-        (1, 0) => ending("dealloc_pd", &[0], pd::destroy),
+        (1, 0) => ending("dealloc_pd", &[0], |client, call| end(client, call, 0, Type::Pd)),
         (1, D) => creating("query_pd", &[D, D + 1], pd::query),
-        (7, 1) => ending("dereg_mr", &[0], mr::destroy),
+        (3, 0) => creating("create_cq", &[0, 1, 2, 3, 4, 5, 6, 7, D, D + 1], cq::create),
+        (3, 1) => ending("destroy_cq", &[0, 1], |client, call| end_told(client, call, Type::Cq, 8)),
+        (4, 0) => creating("create_qp", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, D, D + 1], qp::create),
+        (4, 1) => ending("destroy_qp", &[0, 1], qp::destroy),
+        (5, 0) => creating("create_srq", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, D, D + 1], srq::create),
+        (5, 1) => ending("destroy_srq", &[0, 1], |client, call| end_told(client, call, Type::Srq, 4)),
+        (7, 1) => ending("dereg_mr", &[0], |client, call| end(client, call, 0, Type::Mr)),
         (7, 3) => creating("query_mr", &[0, 1, 2, 3, 4], mr::query),
         (7, 4) => creating("reg_dmabuf_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, D], mr::register_dmabuf),
         (7, 5) => creating("reg_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], mr::register_ex),
-        (8, 0) => ending("dealloc_mw", &[0], mr::destroy_window),
+        (8, 0) => ending("dealloc_mw", &[0], |client, call| end(client, call, 0, Type::Mw)),
         (16, 0) => creating("alloc_async_fd", &[0], context::async_fd),
         (0x1000, D) => creating("devx_other", &[D, D + 1], context::devx_other),
         (0x1002, D) => creating("umem_reg", &[D, D + 1, D + 2, D + 3, D + 4, D + 5, D + 6], umem::register),
-        (0x1002, 0x1001) => ending("umem_dereg", &[D], umem::destroy),
+        (0x1002, 0x1001) => ending("umem_dereg", &[D], |client, call| end(client, call, D, Type::Umem)),
         (0x1008, D) => creating("alloc_uar", &[D, D + 1, D + 2, D + 3, D + 4], uar::alloc),
-        (0x1008, 0x1001) => ending("destroy_uar", &[D], uar::destroy),
+        (0x1008, 0x1001) => ending("destroy_uar", &[D], |client, call| end(client, call, D, Type::Uar)),
         _ => return None,
     })
 }
 
-/// Whether there is such a method, which this device just does not have. What it refuses it must refuse so: libibverbs
-/// takes EPROTONOSUPPORT and ENOTTY for an old kernel, and goes another way from then on.
+const CORE_IN: u16 = 0;
+const CORE_OUT: u16 = 1;
+const WRITE_CMD: u16 = 2;
+const UHW_IN: u16 = DRIVER;
+const UHW_OUT: u16 = DRIVER + 1;
+
+/// The commands of old, carried by an ioctl (ib_user_verbs.h). Those above `EXTENDED` are of the second generation.
+fn written(command: u64) -> Option<Method> {
+    const EXTENDED: u64 = 0x8000_0000;
+    const EXTENDED_END: u64 = EXTENDED + 0xff;
+    const ATTRIBUTES: &[u16] = &[CORE_IN, CORE_OUT, WRITE_CMD, UHW_IN, UHW_OUT];
+    let (name, run): (_, fn(&Client, &Call<'_>) -> Answer<()>) = match command {
+        1 => ("query_device", context::query_device),
+        3 => ("alloc_pd", pd::alloc),
+        9 => ("reg_mr", mr::register),
+        11 => ("rereg_mr", mr::reregister),
+        14 => ("alloc_mw", mr::allocate_window),
+        17 => ("create_comp_channel", context::completion_channel),
+        19 => ("resize_cq", cq::resize),
+        25 => ("query_qp", qp::query),
+        26 => ("modify_qp", qp::modify),
+        30 => ("attach_mcast", qp::attach),
+        31 => ("detach_mcast", qp::detach),
+        33 => ("modify_srq", srq::modify),
+        34 => ("query_srq", srq::query),
+        EXTENDED..=EXTENDED_END => match command - EXTENDED {
+            1 => ("query_device", context::query_device_ex),
+            26 => ("modify_qp", qp::modify_ex),
+            57 => ("modify_cq", cq::modify),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(creating(name, ATTRIBUTES, run))
+}
+
+/// The method that a call is for. What is refused must be refused with EOPNOTSUPP wherever a kernel may know it:
+/// libibverbs takes EPROTONOSUPPORT and ENOTTY for an old kernel, and goes another way from then on.
+fn method_of(call: &Call<'_>) -> Answer<Method> {
+    if (call.object, call.method) == (0, 0) {
+        return written(call.number(WRITE_CMD)?).ok_or(libc::EOPNOTSUPP);
+    }
+    let unknown = if is_known(call.object, call.method) { libc::EOPNOTSUPP } else { libc::EPROTONOSUPPORT };
+    method(call.object, call.method).ok_or(unknown)
+}
+
+/// Whether kernels have such a method.
 fn is_known(object: u16, method: u16) -> bool {
     let driver_object = (0x1000..=0x1009).contains(&object);
     (object <= 19 && (method <= 16 || (DRIVER..DRIVER + 8).contains(&method)))
@@ -111,9 +167,7 @@ fn is_known(object: u16, method: u16) -> bool {
 
 /// Carries one call out. On success what was created stays only if the program could be told of it.
 pub fn run(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let Some(method) = method(call.object, call.method) else {
-        return Err(if is_known(call.object, call.method) { libc::EOPNOTSUPP } else { libc::EPROTONOSUPPORT });
-    };
+    let method = method_of(call)?;
     call.knows(method.attributes)?;
     admit(client, method.name, method.survives)?;
     (method.run)(client, call)
@@ -129,48 +183,77 @@ fn admit(client: &Client, name: &str, survives: bool) -> Answer<()> {
     if is_dead && !survives { Err(libc::EIO) } else { Ok(()) }
 }
 
-const CORE_IN: u16 = 0;
-const CORE_OUT: u16 = 1;
-const WRITE_CMD: u16 = 2;
-const UHW_IN: u16 = DRIVER;
-const UHW_OUT: u16 = DRIVER + 1;
-const EXTENDED: u64 = 0x8000_0000;
-
-/// The commands of old, carried by an ioctl (ib_user_verbs.h).
-fn invoke_write(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let command = call.number(WRITE_CMD)?;
-    match command {
-        1 => context::query_device(client, call),
-        command if command == (EXTENDED | 1) => context::query_device_ex(client, call),
-        3 => named(client, "alloc_pd", false, || pd::alloc(client, call)),
-        9 => named(client, "reg_mr", false, || mr::register(client, call)),
-        11 => named(client, "rereg_mr", false, || mr::reregister(client, call)),
-        14 => named(client, "alloc_mw", false, || mr::allocate_window(client, call)),
-        _ => Err(libc::EOPNOTSUPP),
-    }
+/// Destroys the object whose handle is in this attribute.
+fn end(client: &Client, call: &Call<'_>, id: u16, what: Type) -> Answer<()> {
+    let handle = call.handle(id)?;
+    client.with_handles(|device, ufile| {
+        let object = ufile.destroy(handle, what)?;
+        device.forget(&object);
+        Ok(())
+    })
 }
 
-fn named(client: &Client, name: &str, survives: bool, run: impl FnOnce() -> Answer<()>) -> Answer<()> {
-    admit(client, name, survives)?;
-    run()
-}
-
-/// Whether the kernel can count the pages of so much memory.
-fn is_countable(length: u64) -> bool {
-    length.div_ceil(4096) <= u64::from(u32::MAX)
+/// The same for what can have events, of which the program is told how many it was given: none, ever.
+fn end_told(client: &Client, call: &Call<'_>, what: Type, size: usize) -> Answer<()> {
+    call.wants(1, size)?;
+    end(client, call, 0, what)?;
+    call.output(1, &[]);
+    call.flush()
 }
 
 /// Tells the program of a new object; if it cannot be told, the object was never there.
-fn announce(client: &Client, call: &Call<'_>, handle: u32) -> Answer<()> {
+fn announce(client: &Client, call: &Call<'_>, handle: u32, what: Type) -> Answer<()> {
     let told = call.flush();
     if told.is_err() {
         let _ = client.with(|device, ufile| {
-            let object = ufile.destroy(handle, |_| true)?;
+            let object = ufile.destroy(handle, what)?;
             device.forget(&object);
             Ok(())
         });
     }
     told
+}
+
+/// Refuses a descriptor that is not for such events; it may be left out.
+fn check_channel(client: &Client, call: &Call<'_>, id: u16, events: Events) -> Answer<()> {
+    if !call.has(id) {
+        return Ok(());
+    }
+    let fd = call.fd(id)?;
+    client.with_context(|_, ufile| ufile.channels.check(&fd, events))
+}
+
+/// A number of at most 32 bits.
+fn number32(call: &Call<'_>, id: u16) -> Answer<u32> {
+    u32::try_from(call.number(id)?).map_err(|_| libc::EINVAL)
+}
+
+/// A number that may be left out.
+fn optional32(call: &Call<'_>, id: u16) -> Answer<u32> {
+    if call.has(id) { number32(call, id) } else { Ok(0) }
+}
+
+/// Numbers as a program reads them.
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+/// Pins the program's memory, before anything is made. A range of nothing pins nothing.
+fn pin(client: &Client, call: &Call<'_>, address: u64, length: u64, write: bool) -> Answer<u64> {
+    if length == 0 {
+        return Ok(0);
+    }
+    if !is_countable(length) || address.checked_add(length).is_none() {
+        return Err(libc::EINVAL);
+    }
+    let pinned = client.with_context(|_, ufile| Ok(ufile.pinned()))?;
+    call.talk().pin(address, length, write, pinned)?;
+    Ok(length)
+}
+
+/// Whether the kernel can count the pages of so much memory.
+fn is_countable(length: u64) -> bool {
+    length.div_ceil(4096) <= u64::from(u32::MAX)
 }
 
 /// Room for a reply struct of at least this size: ENOSPC where the program gives less.

@@ -1,8 +1,8 @@
 //! Memory regions.
 
-use super::{CORE_IN, CORE_OUT, Client, announce, is_countable, needs_room};
+use super::{CORE_IN, CORE_OUT, Client, announce, needs_room, number32, words};
 use crate::ioctl::{Call, u32_at, u64_at};
-use crate::ufile::Kind;
+use crate::object::{More, Object, Space, Type};
 use crate::wire::Answer;
 
 /// ib_user_ioctl_verbs.h, enum ib_uverbs_access_flags.
@@ -29,22 +29,28 @@ fn check_access(access: u32) -> Answer<()> {
     if access & !SUPPORTED != 0 || writes_unasked { Err(libc::EINVAL) } else { Ok(()) }
 }
 
-/// Pins the memory as the kernel would, before anything is made.
-fn pin(client: &Client, call: &Call<'_>, address: u64, length: u64, access: u32) -> Answer<()> {
-    if length == 0 || !is_countable(length) || address.checked_add(length).is_none() {
+/// Pins a region's memory, which there must be some of.
+fn pin(client: &Client, call: &Call<'_>, address: u64, length: u64, access: u32) -> Answer<u64> {
+    if length == 0 {
         return Err(libc::EINVAL);
     }
-    let pinned = client.with_context(|_, ufile| Ok(ufile.pinned()))?;
-    call.talk().pin(address, length, access & LOCAL_WRITE != 0, pinned)
+    super::pin(client, call, address, length, access & LOCAL_WRITE != 0)
 }
 
+/// A memory region with a key of its own.
 fn create(client: &Client, wish: &Wish, pinned: u64) -> Answer<(u32, u32)> {
     client.with_context(|device, ufile| {
-        ufile.pd(wish.pd)?;
-        let key = device.new_key();
-        let handle = ufile.add(Kind::Mr { pd: wish.pd, key, length: wish.length, iova: wish.iova, pinned });
-        Ok((handle, key))
+        ufile.find(wish.pd, Type::Pd)?;
+        let index = device.new_number(Space::Key)?;
+        let range = More::Range { length: wish.length, iova: wish.iova };
+        let region = Object::new(Type::Mr).numbered(Space::Key, index).using(&[wish.pd]).pinning(pinned).with(range);
+        Ok((ufile.add(region), key(index)))
     })
+}
+
+/// lkey and rkey.
+pub fn key(index: u32) -> u32 {
+    index << 8
 }
 
 /// IB_USER_VERBS_CMD_REG_MR: response, start, length, hca_va, pd_handle, access_flags.
@@ -57,12 +63,11 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
         return Err(libc::EINVAL);
     }
     check_access(wish.access)?;
-    client.with_context(|_, ufile| ufile.pd(wish.pd))?;
-    pin(client, call, start, length, wish.access)?;
-    let (handle, key) = create(client, &wish, length)?;
-    let reply: Vec<u8> = [handle, key, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
-    call.output(CORE_OUT, &reply);
-    announce(client, call, handle)
+    client.with_context(|_, ufile| ufile.find(wish.pd, Type::Pd).map(drop))?;
+    let pinned = pin(client, call, start, length, wish.access)?;
+    let (handle, key) = create(client, &wish, pinned)?;
+    call.output(CORE_OUT, &words(&[handle, key, key]));
+    announce(client, call, handle, Type::Mr)
 }
 
 /// UVERBS_METHOD_REG_MR.
@@ -73,13 +78,12 @@ pub fn register_ex(client: &Client, call: &Call<'_>) -> Answer<()> {
     }
     let wish = Wish { pd: call.handle(1)?, length: call.number(5)?, iova: call.number(3)?, access: number32(call, 6)? };
     check_access(wish.access)?;
-    client.with_context(|_, ufile| ufile.pd(wish.pd))?;
+    client.with_context(|_, ufile| ufile.find(wish.pd, Type::Pd).map(drop))?;
     let pinned = if call.has(7) {
         super::umem::check_dmabuf(call, 7, call.number(8)?, wish.length)?;
         0
     } else {
-        pin(client, call, call.number(4)?, wish.length, wish.access)?;
-        wish.length
+        pin(client, call, call.number(4)?, wish.length, wish.access)?
     };
     made(client, call, &wish, pinned, [0, 9, 10])
 }
@@ -88,7 +92,7 @@ pub fn register_ex(client: &Client, call: &Call<'_>) -> Answer<()> {
 pub fn register_dmabuf(client: &Client, call: &Call<'_>) -> Answer<()> {
     let wish = Wish { pd: call.handle(1)?, length: call.number(3)?, iova: call.number(4)?, access: number32(call, 6)? };
     check_access(wish.access)?;
-    client.with_context(|_, ufile| ufile.pd(wish.pd))?;
+    client.with_context(|_, ufile| ufile.find(wish.pd, Type::Pd).map(drop))?;
     super::umem::check_dmabuf(call, 5, call.number(2)?, wish.length)?;
     made(client, call, &wish, 0, [0, 7, 8])
 }
@@ -98,11 +102,7 @@ fn made(client: &Client, call: &Call<'_>, wish: &Wish, pinned: u64, [handle_id, 
     call.new_handle(handle_id, handle)?;
     call.output(lkey, &key.to_ne_bytes());
     call.output(rkey, &key.to_ne_bytes());
-    announce(client, call, handle)
-}
-
-fn number32(call: &Call<'_>, id: u16) -> Answer<u32> {
-    u32::try_from(call.number(id)?).map_err(|_| libc::EINVAL)
+    announce(client, call, handle, Type::Mr)
 }
 
 /// IB_USER_VERBS_CMD_REREG_MR: response, mr_handle, flags, start, length, hca_va, pd_handle, access_flags.
@@ -126,36 +126,32 @@ pub fn reregister(client: &Client, call: &Call<'_>) -> Answer<()> {
     }
     let key = client.with_context(|_, ufile| {
         if flags & CHANGE_PD != 0 {
-            ufile.pd(new_pd)?;
+            ufile.find(new_pd, Type::Pd)?;
         }
-        ufile.change(handle, |object| {
-            let Kind::Mr { pd, key, length, iova, pinned } = object else { return Err(libc::EINVAL) };
-            if flags & CHANGE_PD != 0 {
-                *pd = new_pd;
-            }
-            if flags & TRANSLATION != 0 {
-                (*length, *iova, *pinned) = (new_length, new_iova, new_length);
-            }
-            Ok(*key)
-        })
+        let index = ufile.find(handle, Type::Mr)?.number.map_or(0, |(_, index)| index);
+        if flags & TRANSLATION != 0 {
+            *ufile.change(handle, Type::Mr)? = More::Range { length: new_length, iova: new_iova };
+            ufile.set_pinned(handle, new_length);
+        }
+        if flags & CHANGE_PD != 0 {
+            ufile.set_uses(handle, &[new_pd]);
+        }
+        Ok(key(index))
     })?;
-    let reply: Vec<u8> = [key, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
-    call.output(CORE_OUT, &reply);
+    call.output(CORE_OUT, &words(&[key, key]));
     call.flush()
-}
-
-/// UVERBS_METHOD_MR_DESTROY.
-pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let handle = call.handle(0)?;
-    client.with_handles(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Mr { .. })).map(|_| ()))
 }
 
 /// UVERBS_METHOD_QUERY_MR: what import_mr asks.
 pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     let handle = call.handle(0)?;
-    let (key, length, iova) = client.with_handles(|_, ufile| match ufile.get(handle)? {
-        Kind::Mr { key, length, iova, .. } => Ok((*key, *length, *iova)),
-        _ => Err(libc::EINVAL),
+    let (key, length, iova) = client.with_handles(|_, ufile| {
+        let region = ufile.find(handle, Type::Mr)?;
+        let key = region.number.map_or(0, |(_, index)| key(index));
+        match region.more {
+            More::Range { length, iova } => Ok((key, length, iova)),
+            _ => Err(libc::EINVAL),
+        }
     })?;
     call.output(1, &key.to_ne_bytes());
     call.output(2, &key.to_ne_bytes());
@@ -172,17 +168,11 @@ pub fn allocate_window(client: &Client, call: &Call<'_>) -> Answer<()> {
     if ![1, 2].contains(&kind) {
         return Err(libc::EINVAL);
     }
-    let (handle, key) = client.with_context(|device, ufile| {
-        ufile.pd(pd)?;
-        Ok((ufile.add(Kind::Mw { pd }), device.new_key()))
+    let (handle, index) = client.with_context(|device, ufile| {
+        ufile.find(pd, Type::Pd)?;
+        let index = device.new_number(Space::Key)?;
+        Ok((ufile.add(Object::new(Type::Mw).numbered(Space::Key, index).using(&[pd])), index))
     })?;
-    let reply: Vec<u8> = [handle, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
-    call.output(CORE_OUT, &reply);
-    announce(client, call, handle)
-}
-
-/// UVERBS_METHOD_MW_DESTROY.
-pub fn destroy_window(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let handle = call.handle(0)?;
-    client.with_handles(|_, ufile| ufile.destroy(handle, |object| matches!(object, Kind::Mw { .. })).map(|_| ()))
+    call.output(CORE_OUT, &words(&[handle, key(index)]));
+    announce(client, call, handle, Type::Mw)
 }

@@ -1,8 +1,8 @@
 //! DEVX user memory.
 
-use super::{Client, announce, is_countable};
+use super::{Client, announce, is_countable, pin};
 use crate::ioctl::{Call, DRIVER};
-use crate::ufile::Kind;
+use crate::object::{Object, Space, Type};
 use crate::wire::Answer;
 
 const HANDLE: u16 = DRIVER;
@@ -34,20 +34,18 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
         if !is_countable(len) || addr.checked_add(len).is_none_or(|end| end.checked_add(PAGE).is_none()) {
             return Err(libc::EINVAL);
         }
-        let pinned = client.with_context(|_, ufile| Ok(ufile.pinned()))?;
-        call.talk().pin(addr, len, access & LOCAL_WRITE != 0, pinned)?;
-        len
+        pin(client, call, addr, len, access & LOCAL_WRITE != 0)?
     };
     if bitmap & usable_page_sizes(len) == 0 {
         return Err(libc::EINVAL);
     }
     let (handle, id) = client.with_context(|device, ufile| {
-        let id = device.new_umem_id()?;
-        Ok((ufile.add(Kind::Umem { id, pinned }), id))
+        let id = device.new_number(Space::Umem)?;
+        Ok((ufile.add(Object::new(Type::Umem).numbered(Space::Umem, id).pinning(pinned)), id))
     })?;
     call.new_handle(HANDLE, handle)?;
     call.output(OUT_ID, &id.to_ne_bytes());
-    announce(client, call, handle)
+    announce(client, call, handle, Type::Umem)
 }
 
 /// From 4 KiB to the larger of a page and the size rounded up to a power of two.
@@ -66,14 +64,4 @@ pub fn check_dmabuf(call: &Call<'_>, id: u16, offset: u64, len: u64) -> Answer<(
         return Err(libc::EINVAL);
     }
     Ok(())
-}
-
-/// MLX5_IB_METHOD_DEVX_UMEM_DEREG.
-pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
-    let handle = call.handle(HANDLE)?;
-    client.with_handles(|device, ufile| {
-        let umem = ufile.destroy(handle, |object| matches!(object, Kind::Umem { .. }))?;
-        device.forget(&umem);
-        Ok(())
-    })
 }

@@ -1,0 +1,140 @@
+//! Objects: their types, their numbers on the device, and what they hold.
+
+use std::os::fd::OwnedFd;
+
+use crate::methods::qp::Queue;
+
+/// The types of objects, in the order of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Type {
+    /// Protection domain.
+    Pd,
+    /// Memory region.
+    Mr,
+    /// Memory window.
+    Mw,
+    /// DEVX user memory.
+    Umem,
+    /// User access region: a doorbell page.
+    Uar,
+    /// Completion queue.
+    Cq,
+    /// Queue pair.
+    Qp,
+    /// Shared receive queue.
+    Srq,
+}
+
+impl Type {
+    /// All of them.
+    pub const ALL: [Type; 8] = [Type::Pd, Type::Mr, Type::Mw, Type::Umem, Type::Uar, Type::Cq, Type::Qp, Type::Srq];
+
+    /// The word in counts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Pd => "pd",
+            Type::Mr => "mr",
+            Type::Mw => "mw",
+            Type::Umem => "umem",
+            Type::Uar => "uar",
+            Type::Cq => "cq",
+            Type::Qp => "qp",
+            Type::Srq => "srq",
+        }
+    }
+}
+
+/// The spaces of numbers that a device gives out. A number is unique in its space, over all device files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// pdns.
+    Pd,
+    /// UMEM ids.
+    Umem,
+    /// Memory keys, without their lowest byte: of regions and windows.
+    Key,
+    /// cqns.
+    Cq,
+    /// qpns.
+    Qp,
+    /// srqns.
+    Srq,
+}
+
+impl Space {
+    /// The first number, and the one after the last. UMEM ids come from a small range, so that they come back in a test
+    /// of some length.
+    pub fn range(self) -> (u32, u32) {
+        match self {
+            Space::Pd => (0x20, 1 << 20),
+            Space::Umem => (1, 1 << 18),
+            Space::Key => (0x10, 1 << 23),
+            Space::Cq | Space::Srq => (0x10, 1 << 20),
+            Space::Qp => (0x40, 1 << 20),
+        }
+    }
+}
+
+/// What is kept of some types only.
+#[derive(Debug, Default)]
+pub enum More {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A memory region's range.
+    Range { length: u64, iova: u64 },
+    /// Memory that is mapped at this offset of the device file.
+    Mapped { offset: u64, memory: OwnedFd, length: u64 },
+    /// A queue pair.
+    Queue(Box<Queue>),
+    /// The size of a shared receive queue, and its limit.
+    Shared { max_wr: u32, max_sge: u32, limit: u32 },
+}
+
+/// An object.
+#[derive(Debug)]
+pub struct Object {
+    /// Its type.
+    pub what: Type,
+    /// Its number on the device.
+    pub number: Option<(Space, u32)>,
+    /// The handles of what it was made with, which cannot go before it.
+    pub uses: Vec<u32>,
+    /// Bytes of the program's memory that it pins.
+    pub pinned: u64,
+    /// What else is to be kept of it.
+    pub more: More,
+    /// How many objects were made with it.
+    pub users: u32,
+}
+
+impl Object {
+    /// An object that uses nothing.
+    pub fn new(what: Type) -> Self {
+        Object { what, number: None, uses: Vec::new(), pinned: 0, more: More::Nothing, users: 0 }
+    }
+
+    /// The same with a number.
+    pub fn numbered(mut self, space: Space, number: u32) -> Self {
+        self.number = Some((space, number));
+        self
+    }
+
+    /// The same, made with other objects.
+    pub fn using(mut self, handles: &[u32]) -> Self {
+        self.uses = handles.to_vec();
+        self
+    }
+
+    /// The same, pinning memory.
+    pub fn pinning(mut self, bytes: u64) -> Self {
+        self.pinned = bytes;
+        self
+    }
+
+    /// The same, with what else is to be kept.
+    pub fn with(mut self, more: More) -> Self {
+        self.more = more;
+        self
+    }
+}

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::device::Device;
+use crate::methods;
 use crate::server::World;
 use crate::wire;
 
@@ -44,6 +45,9 @@ pub fn serve(world: &World, connection: BorrowedFd<'_>) {
 fn answer(world: &World, request: Request) -> Value {
     match request {
         Request::Stats => stats(world),
+        Request::Fail { kind, .. } if !methods::kinds().contains(kind.as_str()) => {
+            json!({ "error": format!("there is no kind of request '{kind}'") })
+        }
         // Errno 0 takes back what was asked for before.
         Request::Fail { kind, errno, device } => with_device(world, device.unwrap_or(0), |_, device| {
             device.faults.retain(|(known, _)| errno != 0 || *known != kind);

@@ -441,5 +441,5 @@ fn a_header_of_another_kind_is_refused() {
         assert_eq!(Header::read(damaged.as_slice()), Err(log::Foreign::NoLog), "word {at}");
     }
     words[1] += 1;
-    assert_eq!(Header::read(words.as_slice()), Err(log::Foreign::Version(2)));
+    assert_eq!(Header::read(words.as_slice()), Err(log::Foreign::Version(3)));
 }

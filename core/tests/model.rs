@@ -438,7 +438,8 @@ impl Run {
         }
         self.model.kernel.objects.get_mut(&handle).unwrap().children += 1;
         let (handle, _) = self.model.kernel.create(None, handle);
-        let reads_pd = domain.is_some() || matches!(kind, ChildKind::Qp | ChildKind::Buf);
+        let held = !matches!(kind, ChildKind::Ah | ChildKind::Buf);
+        let reads_pd = domain.is_some() && held || matches!(kind, ChildKind::Qp | ChildKind::Buf);
         self.add_child(kind, Some(handle), pd, reads_pd, verdict.outcome.ok().flatten());
     }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
-use verbsguard_tests::{Outcome, built, output_of, project};
+use verbsguard_tests::{Outcome, built, output_of, project, tap};
 
 /// No program here needs so long, even on a busy machine. GNU timeout, so that nothing is left behind.
 const PATIENCE: &str = "100";
@@ -187,24 +187,7 @@ fn truths(bench: &Bench) -> Outcome<Vec<Trial>> {
     if !text.lines().any(|line| line.starts_with("1..")) {
         return Err(format!("the truth program did not come to its end:\n{text}"));
     }
-    let lines: Vec<&str> = text.lines().collect();
-    Ok(lines.iter().enumerate().filter_map(|(at, line)| truth_of(line, lines.get(at + 1).unwrap_or(&""))).collect())
-}
-
-/// A line of the Test Anything Protocol as a trial; the line after it says why it failed.
-fn truth_of(line: &str, next: &str) -> Option<Trial> {
-    let (is_good, rest) = match line.strip_prefix("not ") {
-        Some(rest) => (false, rest),
-        None => (true, line),
-    };
-    let (_, title) = rest.strip_prefix("ok ")?.split_once(" - ")?;
-    let (title, skipped) = title.split_once(" # SKIP ").map_or((title, None), |(title, why)| (title, Some(why)));
-    let why = next.to_owned();
-    let trial = Trial::test(format!("truth::{title}"), move || if is_good { Ok(()) } else { Err(Failed::from(why)) });
-    Some(match skipped {
-        Some(why) => trial.with_kind(format!("skipped: {why}")).with_ignored_flag(true),
-        None => trial,
-    })
+    Ok(tap::trials(&text, "truth::"))
 }
 
 /// A program that goes on until it is killed, and the folder of its daemon.

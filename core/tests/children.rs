@@ -8,8 +8,8 @@ use verbsguard_core::options::Options;
 use verbsguard_core::rules::Rule;
 use verbsguard_core::site::Site;
 use verbsguard_core::track::{
-    Alone, ChildKind, Closed, ContextOrigin, DeviceFile, End, Mark, Me, Moment, NewChild, Newborn, OpenedContext,
-    Origin, Reference, Sighting, Subject, Tracker, World,
+    Alone, ChildKind, Closed, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, Moment, NewChild, Newborn,
+    OpenedContext, Origin, Reference, Subject, Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -21,8 +21,8 @@ const EBUSY: i32 = 16;
 struct Nobody;
 
 impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
-        None
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
+        Elsewhere::Nowhere
     }
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
         false

@@ -9,8 +9,8 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::track::{
-    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin, Reference,
-    Sighting, Subject, Tracker, World,
+    Alone, ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin,
+    Reference, Subject, Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -263,8 +263,8 @@ impl Model {
 struct Nobody;
 
 impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
-        None
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
+        Elsewhere::Nowhere
     }
 
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {

@@ -21,4 +21,17 @@ __attribute__((unused)) static void emu_control(const char *request)
 	close(fd);
 }
 
+/* Pulls the first device out: the emulated one, or the stand-in on a real kernel (tests-kernel/standin). */
+__attribute__((unused)) static void remove_device(void)
+{
+	FILE *present;
+
+	if (getenv("VERBSGUARD_EMU")) {
+		emu_control("{\"op\":\"remove\",\"device\":0}");
+		return;
+	}
+	present = fopen("/sys/kernel/debug/mlx5_standin/present", "w");
+	MUST(present && fputs("0", present) >= 0 && fclose(present) == 0);
+}
+
 #endif

@@ -13,7 +13,7 @@ int main(void)
 	struct ibv_pd *pd = alloc_pd(context);
 	struct ibv_pd *imported = import_pd(context, pd->handle);
 
-	emu_control("{\"op\":\"remove\",\"device\":0}");
+	remove_device();
 	PTR(ibv_alloc_pd(context));
 	PTR(ibv_import_pd(context, pd->handle));
 	INT(ibv_dealloc_pd(pd));

@@ -13,7 +13,7 @@ int main(void)
 	struct ibv_pd *pd = alloc_pd(context);
 	struct ibv_pd *left = alloc_pd(context);
 
-	emu_control("{\"op\":\"remove\",\"device\":0}");
+	remove_device();
 	PTR(ibv_alloc_pd(context));
 	PTR(ibv_alloc_pd(context));
 	PTR(ibv_reg_mr(left, buffer, PAGE, 0));

@@ -4,6 +4,7 @@
  * nearly: device-gone
  * expect: none
  * expect: no note device-gone
+ * lab: no, only the emulated device fails a request at will
  */
 #include "../common/trace.h"
 #include "../common/emu.h"

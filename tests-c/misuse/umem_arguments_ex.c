@@ -4,6 +4,7 @@
  * expect: warning umem-comp-mask in mlx5dv_devx_umem_reg_ex (comp_mask) forwarded
  * expect: warning umem-pgsz-bitmap in mlx5dv_devx_umem_reg_ex (pgsz_bitmap) forwarded
  * expect: warning umem-dmabuf-fd in mlx5dv_devx_umem_reg_ex (dmabuf_fd) forwarded
+ * lab: no, the stand-in driver takes no dmabuf
  */
 #include "../common/trace.h"
 

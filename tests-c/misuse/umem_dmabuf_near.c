@@ -3,6 +3,7 @@
  *
  * nearly: umem-dmabuf-offset, umem-dmabuf-fd, umem-comp-mask
  * expect: none
+ * lab: no, the stand-in driver takes no dmabuf
  */
 #include "../common/trace.h"
 

@@ -2,6 +2,7 @@
  * An address is given where a dmabuf's offset belongs.
  *
  * expect: warning umem-dmabuf-offset in mlx5dv_devx_umem_reg_ex (addr) forwarded
+ * lab: no, the stand-in driver takes no dmabuf
  */
 #include "../common/trace.h"
 

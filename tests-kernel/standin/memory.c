@@ -25,9 +25,10 @@ static DEFINE_IDA(pdns);
 static DEFINE_IDA(umem_ids);
 static DEFINE_IDA(keys);
 
+/* An adapter's numbers are its own: none of the first few, which handles take. */
 int standin_number(struct ida *numbers)
 {
-	return ida_alloc_range(numbers, 1, 0xffff, GFP_KERNEL);
+	return ida_alloc_range(numbers, 0x40, 0xffff, GFP_KERNEL);
 }
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)

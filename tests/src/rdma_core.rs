@@ -47,8 +47,22 @@ impl RdmaCore {
         self.build(std::slice::from_ref(&program.source), out)
     }
 
+    /// Compiles `program` for the kernel lab, where these libraries stand in the usual places.
+    pub fn compile_for_lab(&self, program: &Program, out: &Path) -> Outcome {
+        let mut cc = self.compiler(std::slice::from_ref(&program.source), out);
+        self.link(&mut cc);
+        output_of(cc.arg("-Wl,--allow-shlib-undefined")).map(drop)
+    }
+
     /// Compiles these sources to one program.
     pub fn build(&self, sources: &[PathBuf], out: &Path) -> Outcome {
+        let mut cc = self.compiler(sources, out);
+        self.link(&mut cc);
+        self.rpath(&mut cc);
+        output_of(&mut cc).map(drop)
+    }
+
+    fn compiler(&self, sources: &[PathBuf], out: &Path) -> Command {
         let mut cc = Command::new("cc");
         cc.args(["-std=gnu11", "-g", "-O1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror", "-pthread"])
             .arg("-I")
@@ -58,14 +72,12 @@ impl RdmaCore {
             .args(sources.iter().map(|source| source.strip_prefix(project()).unwrap_or(source)))
             // So that debug information names sources as the project does.
             .current_dir(project());
-        self.link(&mut cc);
-        output_of(&mut cc).map(drop)
+        cc
     }
 
     /// Adds what links a program against these libraries.
     fn link(&self, cc: &mut Command) {
         cc.arg(format!("-L{}", self.lib().display())).args(["-Wl,--no-as-needed", "-lmlx5", "-libverbs"]);
-        self.rpath(cc);
     }
 
     /// Adds what makes a program load these libraries, and start by their own loader.

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
 
-use super::file::{Inside, Record};
+use super::inside::Inside;
 use super::patience::write;
 use super::table::{Shard, Table};
-use super::{Contexts, DeviceFile, FileIndex, Me, Thing, Tracker};
+use super::{Contexts, DeviceFile, FileIndex, Me, Record, Thing, Tracker};
 use crate::check::Policy;
 
 /// Every lock of a tracker.

@@ -134,6 +134,34 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// A live one, of which nothing more is known.
+    pub fn new(kind: Kind, file: FileIndex, handle: u32, origin: Origin, born: Mark) -> Self {
+        Reference {
+            serial: 0,
+            kind,
+            file,
+            handle,
+            generation: None,
+            second_id: None,
+            origin,
+            state: State::Live,
+            context: ContextId::default(),
+            context_closed: false,
+            inherited: false,
+            ignored: false,
+            children: 0,
+            parent_domains: 0,
+            fatal_children: 0,
+            pdn_given: false,
+            busy_told: false,
+            size: 0,
+            born,
+            ended: Mark::default(),
+            failure: None,
+            name: None,
+        }
+    }
+
     /// Whether the struct is still the program's to use.
     pub fn is_live(&self) -> bool {
         !matches!(self.state, State::Released(_))

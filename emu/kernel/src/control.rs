@@ -20,6 +20,8 @@ enum Request {
     Stats,
     /// The next request of this kind fails.
     Fail { kind: String, errno: i32, device: Option<usize> },
+    /// From now on freed umem ids, pdns and other numbers of the device come back at once.
+    Reuse { device: usize },
     /// The device is pulled out.
     Remove { device: usize },
     /// It is put back, as a new device: what was open stays dead.
@@ -55,6 +57,7 @@ fn answer(world: &World, request: Request) -> Value {
                 device.faults.push((kind, errno));
             }
         }),
+        Request::Reuse { device } => with_device(world, device, |_, device| device.reuses = true),
         // The socket keeps listening under another name, so that nobody finds it.
         Request::Remove { device } => with_device(world, device, |index, device| {
             device.removed = true;

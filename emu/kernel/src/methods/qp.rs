@@ -226,27 +226,35 @@ const PATH_GID: usize = 24;
 const PATH_IS_GLOBAL: usize = 30;
 const PATH_PORT: usize = 31;
 
+/// Whether the device has the ports, GIDs and P_Keys: the one port is number 1, its one GID and its one P_Key 0.
+fn is_there(wish: &[u8; MODIFY], asked: u32) -> bool {
+    let is_path = |at: usize| wish[at + PATH_PORT] == 1 && (wish[at + PATH_IS_GLOBAL] == 0 || wish[at + PATH_GID] == 0);
+    let is_good = [
+        (mask::PORT, wish[PORT] == 1),
+        (mask::PKEY, wish[PKEY] | wish[PKEY + 1] == 0),
+        (mask::PATH, is_path(0)),
+        (mask::ALTERNATE, wish[ALTERNATE_PORT] == 1 && is_path(ALTERNATE_PATH)),
+    ];
+    is_good.iter().all(|(bit, is_good)| asked & bit == 0 || *is_good)
+}
+
 impl Queue {
     fn modify(&mut self, wish: &[u8]) -> Answer<()> {
-        let asked = u32_at(wish, MASK);
-        let byte = |at: usize| wish.get(at).copied().unwrap_or(0);
-        // The one port is number 1, its one GID and its one P_Key 0.
-        let bad_path =
-            |at: usize| byte(at + PATH_PORT) != 1 || byte(at + PATH_IS_GLOBAL) != 0 && byte(at + PATH_GID) != 0;
-        let is_bad = asked & mask::PORT != 0 && byte(PORT) != 1
-            || asked & mask::PKEY != 0 && (byte(PKEY) | byte(PKEY + 1)) != 0
-            || asked & mask::PATH != 0 && bad_path(0)
-            || asked & mask::ALTERNATE != 0 && (byte(ALTERNATE_PORT) != 1 || bad_path(ALTERNATE_PATH));
-        let from = if asked & mask::CURRENT != 0 { byte(CURRENT_STATE) } else { self.state };
-        let to = if asked & mask::STATE != 0 { byte(STATE) } else { from };
-        if is_bad || from != self.state {
+        let mut wish: [u8; MODIFY] = wish.get(..MODIFY).and_then(|wish| wish.try_into().ok()).ok_or(libc::ENOSPC)?;
+        let mut asked = transition::meant(self.kind, u32_at(&wish, MASK));
+        let from = if asked & mask::CURRENT != 0 { wish[CURRENT_STATE] } else { self.state };
+        let to = if asked & mask::STATE != 0 { wish[STATE] } else { from };
+        // With another path the port changes too; the kernel adds it to what is asked.
+        if asked & (mask::PATH | mask::PORT) == mask::PATH && to != state::RTR {
+            asked |= mask::PORT;
+            wish[PORT] = wish[PATH_PORT];
+        }
+        if from != self.state || !is_there(&wish, asked) {
             return Err(libc::EINVAL);
         }
         transition::check(self.kind, from, to, asked)?;
-        for (bit, at, length) in PLACES {
-            if let Some(bytes) = wish.get(at..at + length).filter(|_| asked & bit != 0) {
-                self.set[at..at + length].copy_from_slice(bytes);
-            }
+        for (_, at, length) in PLACES.into_iter().filter(|(bit, ..)| asked & bit != 0) {
+            self.set[at..at + length].copy_from_slice(&wish[at..at + length]);
         }
         self.state = to;
         if to == state::RESET {

@@ -1,0 +1,106 @@
+//! What may change of a device file: its record, and what this process itself knows of the objects in it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Alone, ContextId, Newcomer, Origin, Record, Reference};
+use crate::ledger::{self, Event, Generation, Handle, ObjectState, Serial};
+
+/// What may change of a device file.
+pub(super) struct Inside {
+    pub(super) record: Box<dyn Record>,
+    /// Objects that this process made or referred to; for those made here the context that holds the owning reference.
+    pub(super) touched: FxHashMap<Generation, Option<ContextId>>,
+    /// Orphans that it has told.
+    pub(super) told: FxHashSet<Generation>,
+}
+
+impl Default for Inside {
+    fn default() -> Self {
+        Inside::new(Box::<Alone>::default())
+    }
+}
+
+impl Inside {
+    pub(super) fn new(record: Box<dyn Record>) -> Self {
+        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default() }
+    }
+
+    /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
+    /// word refers to nothing any more.
+    pub(super) fn has_more(&mut self, generation: Generation, own: u32) -> bool {
+        self.record.state().held(generation) > own || self.is_referred_elsewhere(generation)
+    }
+
+    pub(super) fn is_referred_elsewhere(&mut self, generation: Generation) -> bool {
+        let (state, me) = (self.record.state(), self.record.me());
+        let others: Vec<_> = state.references_of_others(generation, me).map(|one| one.holder).collect();
+        others.into_iter().any(|holder| self.record.is_alive(holder))
+    }
+
+    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
+    pub(super) fn ended(&mut self, generation: Generation, origin: Origin) {
+        let object = self.record.state().object_by_generation(generation);
+        if object.is_none_or(|object| !object.may_live()) {
+            self.touched.remove(&generation);
+            self.told.remove(&generation);
+        } else if origin == Origin::Owned {
+            self.touched.insert(generation, None);
+        }
+    }
+
+    /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
+    /// had a hand in them: it may not have told yet what it holds. `at_end`: what this process refers to counts for
+    /// nothing any more.
+    pub(super) fn orphans(&mut self, at_end: bool) -> Vec<ledger::Object> {
+        let own = if at_end { u32::MAX } else { 0 };
+        self.record.refresh_all();
+        let me = self.record.me();
+        let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
+        let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
+        objects.retain(|object| {
+            let maker = object.born.holder;
+            let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
+            is_ours && !self.has_more(object.generation, own)
+        });
+        objects.sort_by_key(|object| object.generation);
+        objects
+    }
+
+    /// Records a birth; the answer says which of its handle the object is.
+    pub(super) fn born(&mut self, new: &Newcomer, seen: bool) -> Generation {
+        let Newcomer { kind, handle, second_id, mark } = *new;
+        let holder = self.record.me();
+        let (handle, stamp) = (Handle(handle), mark.into());
+        self.record.tell(&Event::Born { kind, handle, second_id, holder, stamp, seen });
+        self.record.refresh();
+        self.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
+    }
+
+    /// Counts a reference of this process in, and tells others.
+    pub(super) fn acquired(&mut self, reference: &Reference) {
+        let Some(generation) = reference.generation else { return };
+        self.touched.entry(generation).or_default();
+        self.record.state_mut().hold(generation);
+        self.tell_acquired(reference);
+    }
+
+    /// Tells others of a reference.
+    pub(super) fn tell_acquired(&mut self, reference: &Reference) {
+        let Some(generation) = reference.generation else { return };
+        let origin = match reference.origin {
+            _ if reference.inherited => ledger::Origin::Inherited,
+            Origin::Owned => ledger::Origin::Owned,
+            Origin::Imported => ledger::Origin::Imported,
+        };
+        let event = Event::Acquired {
+            holder: self.record.me(),
+            serial: Serial(reference.serial),
+            kind: reference.kind,
+            handle: Handle(reference.handle),
+            generation,
+            origin,
+            stamp: reference.born.into(),
+        };
+        self.record.tell(&event);
+    }
+}

@@ -1,0 +1,95 @@
+//! Where the events of a device file go.
+
+use std::fmt;
+
+use crate::ledger::{Event, FileState, HolderId};
+use crate::site::{Frame, Site};
+
+/// A holder in the ledger, as reports name it.
+#[derive(Clone, Debug)]
+pub struct HolderFacts {
+    /// Process id, in this process's namespace as far as that is known.
+    pub pid: u32,
+    /// Command name.
+    pub comm: String,
+}
+
+/// "pid 4100 (owner)".
+impl fmt::Display for HolderFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pid {} ({})", self.pid, self.comm)
+    }
+}
+
+/// The record of a device file: where its events go, and the state that is their fold. Either this process's own
+/// ([`Alone`]), or a log that all its processes read.
+pub trait Record: Send {
+    /// Which holder this process is.
+    fn me(&self) -> HolderId;
+    /// What is known, as of the last refresh.
+    fn state(&self) -> &FileState;
+    /// The same, to count this process's own references in.
+    fn state_mut(&mut self) -> &mut FileState;
+    /// Nothing can be said any more to have been seen in whole.
+    fn set_lost(&mut self);
+    /// Records an event of this process. Its own references are for others to know: here they are counted.
+    fn tell(&mut self, event: &Event);
+    /// Takes in what others told about objects. With nothing new this is cheap.
+    fn refresh(&mut self);
+    /// The same, and what others told about their references and children.
+    fn refresh_all(&mut self);
+    /// Whether a holder's process lives.
+    fn is_alive(&mut self, holder: HolderId) -> bool;
+    /// Who a holder is. None for this process itself, and where it cannot be read.
+    fn holder(&mut self, holder: HolderId) -> Option<HolderFacts>;
+    /// A stack that another holder took.
+    fn frames(&self, holder: HolderId, site: Site) -> Vec<Frame>;
+    /// Other processes may tell of this device file.
+    fn is_shared(&self) -> bool;
+    /// The other holders whose processes live.
+    fn others(&mut self) -> Vec<HolderId>;
+    /// This process has left the device file.
+    fn leave(&mut self);
+}
+
+/// The record of a process that sees only itself.
+#[derive(Default)]
+pub struct Alone(FileState);
+
+impl Record for Alone {
+    fn me(&self) -> HolderId {
+        HolderId::default()
+    }
+    fn state(&self) -> &FileState {
+        &self.0
+    }
+    fn state_mut(&mut self) -> &mut FileState {
+        &mut self.0
+    }
+    fn set_lost(&mut self) {
+        self.0.set_lost();
+    }
+    fn tell(&mut self, event: &Event) {
+        if event.is_shared() {
+            self.0.push(event);
+        }
+    }
+    fn refresh(&mut self) {}
+    fn refresh_all(&mut self) {}
+    fn is_alive(&mut self, _: HolderId) -> bool {
+        true
+    }
+    fn holder(&mut self, _: HolderId) -> Option<HolderFacts> {
+        None
+    }
+    fn frames(&self, _: HolderId, _: Site) -> Vec<Frame> {
+        Vec::new()
+    }
+    fn is_shared(&self) -> bool {
+        false
+    }
+    fn others(&mut self) -> Vec<HolderId> {
+        Vec::new()
+    }
+    fn leave(&mut self) {}
+}

@@ -9,12 +9,18 @@
 
 static void flow(struct ibv_pd *pd, struct ibv_cq *cq)
 {
-	struct {
+	struct ibv_flow_spec_eth frame = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(frame) };
+	/* The specification follows the attributes without a gap. */
+	union {
 		struct ibv_flow_attr attr;
-		struct ibv_flow_spec_eth frame;
-	} __attribute__((packed)) rule = {
-		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1, .port = 1 },
-		.frame = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.frame) },
+		char bytes[128];
+	} rule = {
+		.attr = {
+			.type = IBV_FLOW_ATTR_NORMAL,
+			.size = sizeof(rule.attr) + sizeof(frame),
+			.num_of_specs = 1,
+			.port = 1,
+		},
 	};
 	struct ibv_qp_init_attr attr = qp_attr(cq);
 	struct ibv_flow *flow;
@@ -25,7 +31,8 @@ static void flow(struct ibv_pd *pd, struct ibv_cq *cq)
 	if (!qp && errno == EPERM)
 		return;
 	MUST(qp);
-	flow = PTR(ibv_create_flow(qp, (void *)&rule));
+	memcpy(rule.bytes + sizeof(rule.attr), &frame, sizeof(frame));
+	flow = PTR(ibv_create_flow(qp, &rule.attr));
 	MUST(flow);
 	MUST(INT(ibv_destroy_qp(qp)) == EBUSY);
 	MUST(INT(ibv_destroy_flow(flow)) == 0);

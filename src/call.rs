@@ -66,35 +66,44 @@ pub enum Decision<T> {
     Refuse(c_int),
 }
 
-/// Takes one call of `function` through the house. `before` and `after` are ours and may fail; `forward` is the real
-/// call. Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library
-/// lacks fails with EOPNOTSUPP.
+/// A function that is called: a symbol of a real library, or a pointer in a context.
+pub trait Callee: Copy {
+    /// Its type.
+    type Function: Copy;
+    /// What reports call it.
+    fn named(self) -> &'static dyn Named;
+    /// The real one, where there is one.
+    fn get(self) -> Option<Self::Function>;
+}
+
+impl<F: Copy + 'static> Callee for &'static Real<F> {
+    type Function = F;
+    fn named(self) -> &'static dyn Named {
+        self
+    }
+    fn get(self) -> Option<F> {
+        Real::get(self)
+    }
+}
+
+/// Takes one call of `callee` through the house. `before` and `after` are ours and may fail; `forward` is the real call.
+/// Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library lacks fails
+/// with EOPNOTSUPP.
 #[inline(always)]
-pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
-    function: &'static Real<F>,
+pub fn run<C: Callee, R: Answer, T: Copy>(
+    callee: C,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce(F) -> R,
+    forward: impl FnOnce(C::Function) -> R,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
-    let forward = || match function.get() {
+    let forward = || match callee.get() {
         Some(real) => forward(real),
         None => R::failed(libc::EOPNOTSUPP),
     };
-    run_wrapped(function, before, forward, after)
-}
-
-/// The same for a function that is no symbol: `forward` knows how to reach the real one.
-#[inline(always)]
-pub fn run_wrapped<R: Answer, T: Copy>(
-    function: &'static dyn Named,
-    before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce() -> R,
-    after: impl FnOnce(&'static Guard, T, &R),
-) -> R {
     if Frame::new().is_nested() {
         return forward();
     }
-    apart(|| watched(function, before, forward, after))
+    apart(|| watched(callee.named(), before, forward, after))
 }
 
 /// Puts some stack between the exported function and the mark of its call. A call that was left by siglongjmp leaves its

@@ -122,6 +122,11 @@ impl<F: Copy> Real<F> {
         Real { if_loaded: true, ..Self::new(Provider::Mlx5, name, node) }
     }
 
+    /// A function that the headers define inline: it calls a pointer in the context, and is no symbol. It has a name only.
+    pub const fn inline(name: &'static CStr) -> Self {
+        Self::new(Provider::Verbs, name, c"inline")
+    }
+
     const fn new(provider: Provider, name: &'static CStr, node: &'static CStr) -> Self {
         let slot = AtomicPtr::new(std::ptr::null_mut());
         Real { provider, name, node, slot, calls: AtomicU64::new(0), if_loaded: false, kind: PhantomData }
@@ -129,14 +134,23 @@ impl<F: Copy> Real<F> {
 
     /// The real function, or None where the library lacks it. Thread-safe.
     pub fn get(&self) -> Option<F> {
-        let () = Self::IS_POINTER;
         let mut found = self.slot.load(Ordering::Acquire);
         if found.is_null() {
             found = self.look_up();
             self.slot.store(found, Ordering::Release);
         }
-        // SAFETY: the address is that of the symbol which has type F at this version node; F is one pointer wide.
-        (found != ABSENT).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&found) })
+        // SAFETY: the address is that of the symbol which has type F at this version node.
+        (found != ABSENT).then(|| unsafe { Self::at(found) })
+    }
+
+    /// The function at an address.
+    ///
+    /// # Safety
+    /// F is a function pointer type, and the function at `address` has it.
+    pub unsafe fn at(address: *mut c_void) -> F {
+        let () = Self::IS_POINTER;
+        // SAFETY: the caller's promise; F is one pointer wide.
+        unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) }
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use verbsguard_core::finding::{Action, Finding, Stamp};
 use verbsguard_core::options::Leaks;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::site::Site;
-use verbsguard_core::track::{Lost, Mark, Moment, Subject, patience};
+use verbsguard_core::track::{ChildKind, Lost, Mark, Moment, Subject, patience};
 
 use crate::abi::control::VerbsguardStats;
 use crate::guard::Guard;
@@ -128,9 +128,10 @@ impl Guard {
             contexts: totals.contexts,
             pds: totals.pds,
             umems: totals.umems,
-            mrs: totals.mrs,
-            parent_domains: totals.parent_domains,
+            mrs: totals.of(ChildKind::Mr),
+            parent_domains: totals.of(ChildKind::ParentDomain),
             calls: calls_by_function().values().sum(),
+            children: totals.children.iter().sum(),
         }
     }
 
@@ -143,17 +144,13 @@ impl Guard {
 
     fn live_by_type(&self) -> BTreeMap<Cow<'static, str>, u64> {
         let totals = self.tracker.totals();
-        [
-            ("context", totals.contexts),
-            ("pd", totals.pds),
-            ("umem", totals.umems),
-            ("mr", totals.mrs),
-            ("parent domain", totals.parent_domains),
-        ]
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| (name.into(), count))
-        .collect()
+        let children = ChildKind::ALL.iter().map(|kind| (kind.word(), totals.of(*kind)));
+        [("context", totals.contexts), ("pd", totals.pds), ("umem", totals.umems)]
+            .into_iter()
+            .chain(children)
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| (name.into(), count))
+            .collect()
     }
 
     /// `verbose=1`: the real libraries, and which entry points were called.

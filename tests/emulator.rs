@@ -53,6 +53,7 @@ const ON_EVERY_VERSION: &[Test] = &[
     ("ibv_devinfo", devinfo),
     ("two_unrelated_processes", flow),
     ("many_processes_and_threads", stress),
+    ("queues", |bench| objects(bench, "queues")),
 ];
 
 const ONCE: &[Test] = &[
@@ -155,6 +156,12 @@ fn flow(bench: &Bench) -> Outcome {
 fn stress(bench: &Bench) -> Outcome {
     let said = output_of(emulated(1)?.arg(bench.program("stress")?).arg("200"))?;
     shows(&said, &["16000 calls, 0 processes failed"])
+}
+
+/// A program about one family of objects.
+fn objects(bench: &Bench, name: &str) -> Outcome {
+    let said = output_of(emulated(1)?.arg(bench.program(name)?))?;
+    shows(&said, &["good\n"])
 }
 
 fn garbage(bench: &Bench) -> Outcome {

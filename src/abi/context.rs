@@ -6,6 +6,7 @@ use verbsguard_core::track::ContextOrigin;
 
 use super::types::{IbvContext, IbvDevice, Mlx5dvContextAttr};
 use crate::call::{Decision, MinusOne, run};
+use crate::pointers;
 use crate::real::Real;
 
 /// `ibv_open_device(3)`.
@@ -61,8 +62,15 @@ pub unsafe extern "C-unwind" fn ibv_close_device(context: *mut IbvContext) -> c_
     run(
         &REAL,
         |guard| guard.before_close(&REAL, context),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| MinusOne(unsafe { real(context) }),
+        |real| {
+            let watched = pointers::unwatch(context);
+            // SAFETY: the caller's own argument, handed on.
+            let answer = unsafe { real(context) };
+            if answer != 0 {
+                pointers::watch_again(context, watched);
+            }
+            MinusOne(answer)
+        },
         |guard, token, answer| guard.after_close(&REAL, token, answer.0),
     )
     .0

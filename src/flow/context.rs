@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use verbsguard_core::check::{Fault, errno};
+use verbsguard_core::options::Leaks;
 use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::track::{CloseToken, ContextOrigin, OpenedContext};
 
@@ -25,7 +26,7 @@ impl Guard {
         let file = self.device_file(cmd_fd, &device, origin);
         let opened = OpenedContext { address: context.addr(), device, cmd_fd, origin };
         self.tracker.opened(opened, &file, self.mark());
-        self.watch_parent_domains(context);
+        crate::pointers::watch(context);
         if origin == ContextOrigin::Imported {
             let faults = self.tracker.imported_fd(cmd_fd, context.addr());
             self.tell(function, Some("cmd_fd"), &faults);
@@ -42,11 +43,11 @@ impl Guard {
     }
 
     pub fn after_close(&self, function: &dyn Named, token: CloseToken, answer: i32) {
-        if answer == 0 {
-            self.unwatch_parent_domains(token.address());
+        let closed = self.tracker.finish_close(token, answer == 0, self.mark(), &self.world);
+        self.tell_lost(Some(function), &closed.lost);
+        if self.options.leaks != Leaks::Off {
+            self.tell(function, None, &closed.left);
         }
-        let lost = self.tracker.finish_close(token, answer == 0, self.mark(), &self.world);
-        self.tell_lost(Some(function), &lost);
     }
 
     /// Before a call that makes something in `context`, which it dereferences.

@@ -100,7 +100,7 @@ impl Tracker {
 
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
     /// object from here on. One that is dying is its own thread's to finish.
-    fn superseded(&self, replaced: Option<Thing>) {
+    pub(super) fn superseded(&self, replaced: Option<Thing>) {
         match replaced {
             Some(Thing::Reference(old)) if old.state == State::Live => {
                 if let Some(file) = self.file(old.file) {

@@ -37,11 +37,13 @@ pub struct CloseToken {
     certain: bool,
 }
 
-impl CloseToken {
-    /// The context's address.
-    pub fn address(&self) -> usize {
-        self.address
-    }
+/// What a close leaves to be told.
+#[derive(Default, Debug)]
+pub struct Closed {
+    /// References, and objects without any.
+    pub lost: Vec<Lost>,
+    /// The children that were alive in the context.
+    pub left: Vec<(Fault, Subject)>,
 }
 
 thread_local! {
@@ -180,25 +182,27 @@ impl Tracker {
     }
 
     /// After the close answered: what was lost with the context.
-    pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Vec<Lost> {
+    pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Closed {
         if !done {
             if let Some(context) = write(&self.contexts).get_mut(token.address).filter(|now| now.id == token.id) {
                 context.state = ContextState::Live;
             }
-            return Vec::new();
+            return Closed::default();
         }
-        self.change_contexts(|contexts| contexts.close(token.address, token.id, mark));
-        self.drop_children_of(token.id);
-        let Some(file) = self.file(token.file) else { return Vec::new() };
+        let context = self.change_contexts(|contexts| contexts.close(token.address, token.id, mark));
+        let Some(file) = self.file(token.file) else { return Closed::default() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
         let lives_on = !last || token.held_elsewhere;
         let certain = || if last { token.certain } else { world.sees_everyone(&file) };
         let lost = self.lost_at_close(token.id, &file, lives_on, certain);
+        let left = self.drop_children_of(token.id);
         if last {
             file.leave();
         }
-        lost
+        let context = context.filter(|_| !file.is_gone());
+        let left = context.map(|context| self.judge_left(token.address, context, left)).unwrap_or_default();
+        Closed { lost, left }
     }
 
     /// Whether others hold the device file of the context at `address`, and whether all of them tell what they do. Only
@@ -219,22 +223,5 @@ impl Tracker {
                 Thing::Child(_) => false,
             })
         })
-    }
-
-    /// The kernel takes a context's children with it, or keeps them where nobody can name them.
-    fn drop_children_of(&self, context: ContextId) {
-        let mut gone = Vec::new();
-        for mut shard in self.table.shards() {
-            shard.retain(|thing| match thing {
-                Thing::Child(child) if child.context == context => {
-                    gone.push(child.clone());
-                    false
-                }
-                _ => true,
-            });
-        }
-        for child in gone {
-            self.uncount(&child);
-        }
     }
 }

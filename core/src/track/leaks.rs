@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
+use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
 use crate::ledger::{self, HolderId, Kind};
 use crate::options::Leaks;
@@ -48,6 +48,8 @@ pub struct LostExample {
     pub address: usize,
     /// The reference, or what is left of it for an object without one.
     pub reference: Reference,
+    /// What hung on a PD that could not be deallocated.
+    pub children: Vec<(usize, Child)>,
 }
 
 /// How many examples a group keeps.
@@ -79,7 +81,7 @@ impl Groups {
         group.count += 1;
         group.bytes += reference.size;
         if group.examples.len() < EXAMPLES {
-            group.examples.push(LostExample { address, reference: reference.clone() });
+            group.examples.push(LostExample { address, reference: reference.clone(), children: Vec::new() });
         }
     }
 }
@@ -186,6 +188,9 @@ impl Tracker {
     fn counted_groups(&self, groups: Groups) -> Vec<Lost> {
         let policy = |mut lost: Lost| {
             lost.fault = self.policy.apply(vec![lost.fault]).pop()?;
+            if lost.fault.rule == Rule::PdDeallocBusy {
+                lost.examples.iter_mut().for_each(|one| one.children = self.children_on(&one.reference));
+            }
             Some(lost)
         };
         groups.0.into_iter().filter_map(policy).collect()

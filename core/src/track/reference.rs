@@ -115,8 +115,10 @@ pub struct Reference {
     pub children: u32,
     /// How many of those are parent domains: while one lives, libmlx5 ignores an unimport.
     pub parent_domains: u32,
-    /// How many of those read this PD's struct when they go: QPs, and what was made through a parent domain.
+    /// How many of those read this PD's struct when they go ([`super::Child::reads_pd`]).
     pub fatal_children: u32,
+    /// `mlx5dv_init_obj` told the program its number: DEVX objects may have been made with that, unseen.
+    pub pdn_given: bool,
     /// Its unimport was reported as busy.
     pub busy_told: bool,
     /// Bytes registered, 0 for a PD or where unknown.
@@ -150,6 +152,7 @@ impl Reference {
             children: 0,
             parent_domains: 0,
             fatal_children: 0,
+            pdn_given: false,
             busy_told: false,
             size: 0,
             born,

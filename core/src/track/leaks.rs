@@ -99,7 +99,7 @@ impl Tracker {
         self.each_reference(|address, reference| {
             if reference.context == context && reference.is_live() {
                 reference.context_closed = true;
-                if !reference.inherited && !reference.ignored && !file.is_gone() {
+                if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
                 }
             }
@@ -114,7 +114,7 @@ impl Tracker {
     pub fn lost_on_demand(&self, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
         self.each_reference(|address, reference| {
-            if reference.is_live() && !reference.inherited && !reference.ignored {
+            if reference.may_be_lost() {
                 judge_failure(&mut groups, address, reference);
             }
         });
@@ -131,7 +131,7 @@ impl Tracker {
         let mut lost = 0;
         self.each_reference(|_, reference| {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
-            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+            lost += u64::from(closed && reference.may_be_lost());
         });
         let open = self.files().into_iter().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
@@ -143,7 +143,7 @@ impl Tracker {
         let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
         self.each_reference(|address, reference| {
-            if !reference.is_live() || reference.inherited || reference.ignored {
+            if !reference.may_be_lost() {
                 return;
             }
             let Some(file) = self.file(reference.file) else { return };

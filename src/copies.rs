@@ -112,7 +112,7 @@ struct LinkMap {
     name: *const c_char,
 }
 
-/// A library that was loaded: the loader's link map, which glibc takes as a handle too.
+/// A library that was loaded: the loader's link map, which is glibc's handle too once it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Copy(*mut c_void);
 // SAFETY: a handle of dlopen may be used from any thread.
@@ -135,35 +135,49 @@ impl Copy {
         (found != 0 && !map.is_null()).then_some(Copy(map))
     }
 
+    /// Where the function is. The library is open: one that was only loaded because another needs it is no handle yet.
     fn find(self, symbol: Symbol) -> Option<usize> {
-        // SAFETY: the link map of a loaded library, and two NUL-terminated strings.
+        // SAFETY: the handle of an open library, and two NUL-terminated strings.
         let found = unsafe { libc::dlvsym(self.0, symbol.name.as_ptr(), symbol.node.as_ptr()) };
         (!found.is_null()).then(|| found.addr())
     }
 
+    /// The same for a library that may not be open.
+    fn ask(self, symbol: Symbol) -> Option<usize> {
+        self.open(0)?;
+        let found = self.find(symbol);
+        // SAFETY: opened above; what the program has of it stays.
+        unsafe { libc::dlclose(self.0) };
+        found
+    }
+
+    /// Opens the library, which is loaded, in its own namespace.
+    fn open(self, flags: c_int) -> Option<()> {
+        let mut namespace: libc::Lmid_t = 0;
+        // SAFETY: stores one number. Nothing is loaded by the second call, which finds the library by its own path.
+        let handle = unsafe {
+            if libc::dlinfo(self.0, libc::RTLD_DI_LMID, (&raw mut namespace).cast()) != 0 {
+                return None;
+            }
+            libc::dlmopen(namespace, (*self.0.cast::<LinkMap>()).name, libc::RTLD_NOW | libc::RTLD_NOLOAD | flags)
+        };
+        (handle == self.0).then_some(())
+    }
+
     /// Whether it is a copy of that library, and not one that merely needs a copy.
     fn is_of(self, provider: Provider) -> bool {
-        self.find(provider.hallmark()).and_then(Copy::at) == Some(self)
+        self.ask(provider.hallmark()).and_then(Copy::at) == Some(self)
+    }
+
+    /// Keeps it loaded for good: a program may dlclose a library while we hold pointers into it.
+    fn pin(self) -> Option<()> {
+        self.open(libc::RTLD_NODELETE)
     }
 
     fn path(self) -> PathBuf {
         // SAFETY: a link map of glibc begins with the load address and the name, a NUL-terminated string.
         let name = unsafe { CStr::from_ptr((*self.0.cast::<LinkMap>()).name) };
         PathBuf::from(std::ffi::OsString::from_vec(name.to_bytes().to_vec()))
-    }
-
-    /// Keeps it loaded for good: a program may dlclose a library while we hold pointers into it.
-    fn pin(self) -> Option<()> {
-        let mut namespace: libc::Lmid_t = 0;
-        // SAFETY: stores one number; nothing is loaded by the second call, which finds the library by its own path.
-        let pinned = unsafe {
-            if libc::dlinfo(self.0, libc::RTLD_DI_LMID, (&raw mut namespace).cast()) != 0 {
-                return None;
-            }
-            let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-            libc::dlmopen(namespace, (*self.0.cast::<LinkMap>()).name, flags)
-        };
-        (pinned == self.0).then_some(())
     }
 }
 
@@ -354,7 +368,7 @@ fn bound(provider: Provider, symbol: Symbol) -> Option<usize> {
         return Some(provider.add(caller));
     }
     // The guard comes before all others in the global order.
-    let found = Copy(libc::RTLD_NEXT).find(symbol).or_else(|| caller?.find(symbol))?;
+    let found = Copy(libc::RTLD_NEXT).find(symbol).or_else(|| caller?.ask(symbol))?;
     of_address(provider, found)
 }
 

@@ -24,6 +24,14 @@ header:
 kernel-lab:
 	@scripts/kernel-lab
 
+# Programs that others wrote, guarded on the emulated device; brings them (150 MB and more). Not part of `make check`.
+foreign: all
+	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign
+
+# Random programs and random kills without end, until something fails (docs/testing.md).
+soak:
+	@scripts/soak
+
 install: all
 	@meson install -C build
 
@@ -31,4 +39,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all bench check demo header kernel-lab install clean
+.PHONY: all bench check demo foreign header kernel-lab soak install clean

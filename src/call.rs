@@ -90,7 +90,8 @@ impl<F: Copy + 'static> Callee for &'static Real<F> {
 
 /// Takes one call of `callee` through the house. `about` tells whose copy of the real library it is for; `before` and
 /// `after` are ours and may fail; `forward` is the real call. Tokens are Copy, so that nothing needs dropping while the
-/// real call runs. A function that the real library lacks fails with EOPNOTSUPP.
+/// real call runs. A function that the real library lacks fails with EOPNOTSUPP and does nothing, so there is nothing to
+/// judge either.
 #[inline(always)]
 pub fn run<C: Callee, R: Answer, T: Copy>(
     callee: C,
@@ -100,6 +101,10 @@ pub fn run<C: Callee, R: Answer, T: Copy>(
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
     let owner = about.into();
+    let before = |guard| match callee.get(owner, Sight::Known) {
+        Some(_) => before(guard),
+        None => Decision::Forward(None),
+    };
     let forward = |sight| callee.get(owner, sight).map(forward);
     if Frame::new().is_nested() {
         return forward(Sight::Blind).unwrap_or_else(lacking);

@@ -29,7 +29,7 @@ pub struct Guard {
     failures: Mutex<HashMap<c_int, u64>>,
     /// Functions that the real library lacks and that were told.
     lacks: Mutex<Vec<&'static str>>,
-    told_degraded: AtomicBool,
+    told_trouble: AtomicBool,
     ended: AtomicBool,
 }
 
@@ -139,7 +139,7 @@ impl Guard {
             log,
             failures: Mutex::default(),
             lacks: Mutex::default(),
-            told_degraded: AtomicBool::new(false),
+            told_trouble: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         }
     }
@@ -237,13 +237,18 @@ impl Guard {
     /// The device file behind `cmd_fd`, known or new.
     pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> Arc<DeviceFile> {
         let file = self.world.device_file(&self.tracker, cmd_fd, device, origin);
-        if let Some(why) = self.world.degraded()
-            && self.options.verbose
-            && !self.told_degraded.swap(true, Ordering::Relaxed)
-        {
-            self.log.say(&format!("only this process is seen: {why}"));
-        }
+        self.tell_trouble();
         file
+    }
+
+    /// With `verbose=1`, once: what keeps processes from seeing each other.
+    pub fn tell_trouble(&self) {
+        if self.options.verbose
+            && let Some(trouble) = self.world.trouble()
+            && !self.told_trouble.swap(true, Ordering::Relaxed)
+        {
+            self.log.say(trouble);
+        }
     }
 
     /// Whether this function has not been told to be missing before.

@@ -52,8 +52,11 @@ impl Record for Shared {
             ledger.tell_stack(site, || crate::stacks::bare(site));
         }
         // Joining has told that the device file was opened.
-        if !matches!(event, Event::Opened { .. }) {
-            ledger.append(event);
+        if !matches!(event, Event::Opened { .. })
+            && ledger.append(event).is_none()
+            && let Some(guard) = crate::guard::existing()
+        {
+            guard.world.missed();
         }
         if !matches!(event, Event::Acquired { .. } | Event::Released { .. }) {
             self.view.tell_own(event);

@@ -111,6 +111,8 @@ impl Guard {
         self.tell_lost(None, &lost);
         let summary = patience::lock(&self.tally).summary(self.stamp(), self.live_by_type(), calls_by_function());
         if self.options.verbose {
+            self.tell_trouble();
+            self.tell_gaps();
             self.tell_libraries();
         }
         if let Some(text) = self.reporter.render_end(&summary) {
@@ -152,6 +154,14 @@ impl Guard {
             .filter(|(_, count)| *count > 0)
             .map(|(name, count)| (name.into(), count))
             .collect()
+    }
+
+    /// `verbose=1`: where the history is known to have gaps.
+    fn tell_gaps(&self) {
+        for file in self.tracker.files().into_iter().filter(|file| file.has_gaps()) {
+            let label = &file.label;
+            self.log.say(&format!("device file {label}: not all that happened in it was told, so less is claimed"));
+        }
     }
 
     /// `verbose=1`: the real libraries, and which entry points were called.

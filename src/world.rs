@@ -4,15 +4,16 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 use verbsguard_core::ledger::{FileId, Handle, Kind};
 use verbsguard_core::options::{Ledger, Options};
 use verbsguard_core::site::Trace;
 use verbsguard_core::track::{
-    self, Alone, ContextOrigin, DeviceFile, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
+    self, Alone, ContextOrigin, DeviceFile, Elsewhere, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
 };
-use verbsguard_ledger::{Degraded, Folder, Found, identity, strangers};
+use verbsguard_ledger::{Degraded, Folder, Glimpse, identity, strangers};
 
 use crate::peek;
 use crate::record::Shared;
@@ -20,14 +21,18 @@ use crate::record::Shared;
 /// Handles are the lowest free numbers: a larger one at the address of a struct is no handle.
 const PLAUSIBLE_HANDLE: u32 = 1 << 24;
 
+/// An import that means nothing here may be meant for another device file. So much may the look at those cost: the call
+/// is not to take much longer for it.
+const LOOKING_ELSEWHERE: Duration = Duration::from_millis(5);
+
 /// The process we are in, and its host.
 pub struct World {
     /// Where ledgers lie; None where there are none.
     folder: Option<Folder>,
     /// Each user has a ledger of its own: processes of others are not in ours.
     is_private: bool,
-    /// Why only this process is seen, until it has been told.
-    degraded: OnceCell<String>,
+    /// The first thing that keeps processes from seeing each other in whole.
+    trouble: OnceCell<String>,
 }
 
 /// What a look at the processes that hold a device file found.
@@ -42,18 +47,25 @@ struct Holders {
 impl World {
     pub fn new(options: &Options) -> World {
         let (folder, is_private) = match &options.ledger {
-            Ledger::Off => return World { folder: None, is_private: true, degraded: OnceCell::new() },
+            Ledger::Off => return World { folder: None, is_private: true, trouble: OnceCell::new() },
             Ledger::Auto => (Folder::open(None), true),
             Ledger::Dir(dir) => (Folder::open(Some(dir)), false),
         };
-        let degraded = OnceCell::new();
-        let folder = folder.map_err(|error| degraded.set(error.to_string())).ok();
-        World { folder, is_private, degraded }
+        let trouble = OnceCell::new();
+        let folder = folder.map_err(|error| trouble.set(error.to_string())).ok();
+        World { folder, is_private, trouble }
     }
 
-    /// Why this process sees only itself, if that is not as asked for.
-    pub fn degraded(&self) -> Option<&str> {
-        self.degraded.get().map(String::as_str)
+    /// What keeps processes from seeing each other in whole, if that is not as asked for.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.get().map(String::as_str)
+    }
+
+    /// An event of this process did not get into the ledger.
+    pub fn missed(&self) {
+        self.trouble.get_or_init(|| {
+            "the ledger cannot be written (a full disk, a damaged file?): others do not see all that this process does".to_owned()
+        });
     }
 
     /// The device file behind `cmd_fd`: one that a context of this process has already, or a new one.
@@ -65,7 +77,7 @@ impl World {
         origin: ContextOrigin,
     ) -> Arc<DeviceFile> {
         let is_new = origin == ContextOrigin::Opened;
-        let id = identity::identify(cmd_fd).map_err(|unseen| self.degraded.set(unseen.to_string())).ok();
+        let id = identity::identify(cmd_fd).map_err(|unseen| self.trouble.set(unseen.to_string())).ok();
         let known = (!is_new).then(|| tracker.open_descriptors()).into_iter().flatten();
         let known = known.filter(|_| id.is_none()).find(|(fd, _)| is_same_file(*fd, cmd_fd)).map(|(_, file)| file);
         tracker.find_or_add_file(
@@ -83,7 +95,7 @@ impl World {
         // Whoever comes next clears away what device files left that are gone.
         verbsguard_ledger::clear(folder, &verbsguard_ledger::is_dead_by(cmd_fd));
         let joined = Shared::join(folder, id, device, cmd_fd, guarded);
-        let told = |error: Degraded| self.degraded.set(error.to_string());
+        let told = |error: Degraded| self.trouble.set(error.to_string());
         joined.map_err(told).ok().map(|shared| Box::new(shared) as Box<dyn Record>)
     }
 
@@ -134,28 +146,40 @@ impl track::World for World {
         self.look(file).map(|found| found.silent)
     }
 
-    fn sighted_elsewhere(
-        &self,
-        here: &DeviceFile,
-        (kind, handle, id): (Kind, Handle, Option<u32>),
-    ) -> Option<Sighting> {
-        let (folder, here) = (self.folder.as_ref()?, here.id?);
-        let lives = |found: &Found| found.id != here && found.holders.iter().any(|holder| holder.alive);
-        verbsguard_ledger::open_all(folder.path()).filter(lives).find_map(|found| {
-            let object = found.state.object(kind, handle).filter(|object| object.may_live())?;
-            if id.is_some() && (object.second_id != id || !object.exported) {
-                return None;
+    fn sighted_elsewhere(&self, here: &DeviceFile, (kind, handle, id): (Kind, Handle, Option<u32>)) -> Elsewhere {
+        let (Some(folder), Some(here)) = (self.folder.as_ref(), here.id) else { return Elsewhere::Nowhere };
+        let began = cpu_time();
+        let mut first: Option<Sighting> = None;
+        for glimpse in verbsguard_ledger::glimpse_all(folder, here) {
+            match (sighting(&glimpse, kind, handle, id), &mut first) {
+                (Some(_), Some(first)) => {
+                    first.is_one_of_many = true;
+                    break;
+                }
+                (Some(seen), None) => first = Some(seen),
+                (None, _) => {}
             }
-            let maker = found.holder(object.born.holder);
-            let made = maker.map(|maker| maker.file.stack(object.born.stamp.site)).unwrap_or_default();
-            let maker = maker.and_then(|maker| maker.file.process.as_ref());
-            Some(Sighting {
-                file: label(FileIndex(0), Some(found.id)),
-                maker: maker.map(|process| HolderFacts { pid: process.pid, comm: process.comm.clone() }),
-                made: Trace::Frames(crate::stacks::spell(made)),
-            })
-        })
+            if cpu_time().saturating_sub(began) > LOOKING_ELSEWHERE {
+                return first.map_or(Elsewhere::NotAllSeen, Elsewhere::Seen);
+            }
+        }
+        first.map_or(Elsewhere::Nowhere, Elsewhere::Seen)
     }
+}
+
+/// A live object in another device file; with an `id`, only one that was exported under it.
+fn sighting(glimpse: &Glimpse, kind: Kind, handle: Handle, id: Option<u32>) -> Option<Sighting> {
+    let object = glimpse.state.object(kind, handle).filter(|object| object.may_live())?;
+    if id.is_some() && (object.second_id != id || !object.exported) || !glimpse.is_held() {
+        return None;
+    }
+    let maker = glimpse.process(object.born.holder);
+    Some(Sighting {
+        file: label(FileIndex(0), Some(glimpse.id)),
+        made: Trace::Frames(crate::stacks::spell(maker.stack(object.born.stamp.site))),
+        maker: maker.process.map(|process| HolderFacts { pid: process.pid, comm: process.comm }),
+        is_one_of_many: false,
+    })
 }
 
 /// The name of a device file in reports.
@@ -215,6 +239,14 @@ pub fn memory_limits(live_umems: u64) -> String {
     };
     let maps = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
     format!("; live registrations: {live_umems}, RLIMIT_MEMLOCK: {locked}, vm.max_map_count: {}", maps.trim())
+}
+
+/// What this thread has cost so far: unlike the time on the wall it does not run while others have the processor.
+fn cpu_time() -> Duration {
+    let mut cost = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: clock_gettime fills the struct.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut cost) };
+    Duration::new(u64::try_from(cost.tv_sec).unwrap_or(0), u32::try_from(cost.tv_nsec).unwrap_or(0))
 }
 
 /// Nanoseconds since 1970, as of the last timer tick: cheap, and fine enough for people.

@@ -54,6 +54,10 @@ const ON_EVERY_VERSION: &[Test] = &[
     ("two_unrelated_processes", flow),
     ("many_processes_and_threads", stress),
     ("queues", |bench| objects(bench, "queues")),
+    ("receive", |bench| objects(bench, "receive")),
+    ("memory", |bench| objects(bench, "memory")),
+    ("devx", |bench| objects(bench, "devx")),
+    ("steering", |bench| objects(bench, "steering")),
 ];
 
 const ONCE: &[Test] = &[
@@ -260,11 +264,16 @@ fn no_ledger_is_left(bench: &Bench) -> Outcome {
 }
 
 fn control_refuses(_: &Bench) -> Outcome {
+    refuses(&["remove", "7"], "there is no device 7")?;
+    refuses(&["fail", "reg_mrs", "EIO"], "there is no kind of request 'reg_mrs'")
+}
+
+fn refuses(arguments: &[&str], why: &str) -> Outcome {
     let control = built("verbsguard")?;
-    let asked = emulated(1)?.arg(control).args(["emu-control", "remove", "7"]).output();
+    let asked = emulated(1)?.arg(control).arg("emu-control").args(arguments).output();
     let asked = asked.map_err(|error| format!("cannot run emu-control: {error}"))?;
     let said = String::from_utf8_lossy(&asked.stderr);
-    match asked.status.code() == Some(1) && said == "verbsguard: there is no device 7\n" {
+    match asked.status.code() == Some(1) && said == format!("verbsguard: {why}\n") {
         true => Ok(()),
         false => Err(format!("{}, and said {said:?}", asked.status)),
     }

@@ -8,13 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use verbsguard_tests::expect::{End, Log};
 use verbsguard_tests::program::{self, Program};
 use verbsguard_tests::rdma_core::RdmaCore;
+use verbsguard_tests::soak::{self, Device};
 use verbsguard_tests::{Outcome, built, findings, project, tap};
 
 /// The rdma-core in the machine.
@@ -25,6 +27,9 @@ const FOLDERS: &[&str] = &["legal::", "misuse::", "process::", "across::"];
 
 /// For the boot and all programs, on a busy machine, in seconds.
 const LIMIT: &str = "420";
+
+/// Random programs in the boot.
+const SOAK: u64 = 200;
 
 /// `scripts/kernel-lab` says so where Debian's packages cannot be had.
 const SKIPPED: i32 = 77;
@@ -55,6 +60,7 @@ fn trials(only_names: bool) -> Outcome<Vec<Trial>> {
         }
     };
     let mut trials = tap::trials(&said, "truth::");
+    trials.extend(soak(&said));
     if !said.lines().any(|line| line.starts_with("1..")) {
         return Err(format!("the table of truths was not played to its end:\n{said}"));
     }
@@ -68,6 +74,29 @@ fn trials(only_names: bool) -> Outcome<Vec<Trial>> {
         trials.push(Trial::test(program.name, || Ok(())).with_kind(why).with_ignored_flag(true));
     }
     Ok(trials)
+}
+
+/// What the random programs came to, and what they left in the ledger.
+fn soak(said: &str) -> Vec<Trial> {
+    let lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("soak: ")).collect();
+    let all = format!("1..{}", SOAK + 1);
+    let left: Vec<&str> = said.lines().filter(|line| line.starts_with("soak-left: ")).collect();
+    let end = match (lines.contains(&all.as_str()), left.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Failed::from(left.join("\n"))),
+        (false, _) => Err(Failed::from(format!("not played to the end:\n{}", lines.join("\n")))),
+    };
+    let mut trials = tap::trials(&lines.join("\n"), "soak::");
+    trials.push(Trial::test("soak::all_were_played_and_nothing_is_left", move || end));
+    trials
+}
+
+/// Random programs, half of them always the same. The last one finds the device free, and clears the ledger.
+fn soak_cases() -> String {
+    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let seeds = (0..SOAK / 2).chain(fresh..fresh + SOAK / 2);
+    let scripts = seeds.map(|seed| soak::program(seed, Device::Real).script(&format!("seed {seed}")));
+    scripts.collect::<String>() + "case the end\n  A c = open\n  A close c\n"
 }
 
 /// Why a program has nothing to show in the machine.
@@ -86,11 +115,13 @@ fn boot(programs: &[Program]) -> Outcome<Result<String, String>> {
     let _ = fs::remove_dir_all(&folder);
     let files = folder.join("files");
     write(&files.join("play"), include_str!("lab/play"))?;
+    write(&files.join("soak/run"), include_str!("lab/soak"))?;
+    write(&files.join("soak/cases"), &soak_cases())?;
     for name in ["verbsguard", "libverbsguard.so.0", "libverbsguard-audit.so"] {
         copy(&built(name)?, &files.join(name))?;
     }
     compile(programs, &files)?;
-    let mut list = String::from("/lab/truth/truth /lab/truth/cases; true\n");
+    let mut list = String::from("/lab/truth/truth /lab/truth/cases; true\nsh soak/run\n");
     for program in programs {
         write(&files.join(folder_of(program)).join("command"), &command(program))?;
         list.push_str(&format!("sh play {} {}\n", folder_of(program), program.name));
@@ -208,7 +239,8 @@ fn judge(program: &Program, play: Option<&Play>) -> Outcome {
         let lines = play.log.iter().map(parse).collect::<Result<Vec<Value>, _>>()?;
         wrong.push_str(&findings::compare(&lines, &program.expectation).err().unwrap_or_default());
     }
-    for shown in program.expectation.shows.iter().filter(|shown| !play.output.contains(shown.as_str())) {
+    let said = |shown: &str| play.output.contains(shown) || play.log.iter().any(|line| line.contains(shown));
+    for shown in program.expectation.shows.iter().filter(|shown| !said(shown)) {
         wrong.push_str(&format!("does not show: {shown}\n"));
     }
     if wrong.is_empty() { Ok(()) } else { Err(format!("{wrong}--- output\n{}", play.output)) }

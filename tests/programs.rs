@@ -40,12 +40,36 @@ fn trials() -> Outcome<Vec<Trial>> {
     Ok(trials)
 }
 
-/// A program gives one trial that compares its findings, one that compares its trace, and one under jemalloc.
+/// How a program of several processes is played: the environment that says it.
+struct Cast {
+    name: String,
+    env: Vec<(String, String)>,
+}
+
+/// One of several processes is played by children of one process, and by programs of their own; and with as many as it
+/// says.
+fn casts(Program { name, expectation, .. }: &Program) -> Vec<Cast> {
+    let counts = expectation.actors.iter().map(Some);
+    let counts: Vec<Option<&String>> = if expectation.actors.is_empty() { vec![None] } else { counts.collect() };
+    let ways: &[&str] = if name.starts_with("across::") { &["", "exec"] } else { &[""] };
+    let cast = |(count, way): (Option<&String>, &str)| {
+        let said = [("ACTORS", Some(way)), ("ACTORS_COUNT", count.map(String::as_str))];
+        let said: Vec<_> =
+            said.into_iter().filter_map(|(key, value)| Some((key, value.filter(|v| !v.is_empty())?))).collect();
+        Cast {
+            name: said.iter().map(|(_, value)| format!("::{value}")).collect(),
+            env: said.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        }
+    };
+    counts.into_iter().flat_map(|count| ways.iter().map(move |way| (count, *way))).map(cast).collect()
+}
+
+/// A program gives a trial for each cast that compares its findings, one that compares its trace, and one under jemalloc.
 fn add(trials: &mut Vec<Trial>, compiled: &Arc<Compiled>) {
     let version = compiled.bench.core.version;
     let Program { name, expectation, .. } = &compiled.program;
     let unfit = expectation.unfit(version);
-    let mut trial = |name: String, test: fn(&Compiled) -> Outcome| {
+    let mut trial = |name: String, test: Box<dyn Fn(&Compiled) -> Outcome + Send>| {
         let compiled = compiled.clone();
         let trial = Trial::test(format!("{version}::{name}"), move || Ok(test(&compiled)?));
         trials.push(match &unfit {
@@ -53,12 +77,14 @@ fn add(trials: &mut Vec<Trial>, compiled: &Arc<Compiled>) {
             None => trial,
         });
     };
-    trial(name.clone(), Compiled::guarded);
+    for cast in casts(&compiled.program) {
+        trial(format!("{name}{}", cast.name), Box::new(move |compiled| compiled.guarded(&cast)));
+    }
     if expectation.no_parity.is_none() {
-        trial(format!("parity::{name}"), Compiled::parity);
+        trial(format!("parity::{name}"), Box::new(Compiled::parity));
     }
     if version == VERSIONS[0] && name.starts_with("legal::") {
-        trial(format!("jemalloc::{name}"), Compiled::under_jemalloc);
+        trial(format!("jemalloc::{name}"), Box::new(Compiled::under_jemalloc));
     }
 }
 
@@ -158,8 +184,11 @@ impl Compiled {
         Ok(folder)
     }
 
-    fn guarded(&self) -> Outcome {
-        run::guarded(&self.path()?, &self.folder("guarded")?, &self.program.expectation)
+    fn guarded(&self, cast: &Cast) -> Outcome {
+        let mut expectation = self.program.expectation.clone();
+        expectation.env.extend(cast.env.iter().cloned());
+        let folder = self.folder(&format!("guarded{}", cast.name.replace("::", "-")))?;
+        run::guarded(&self.path()?, &folder, &expectation)
     }
 
     fn parity(&self) -> Outcome {

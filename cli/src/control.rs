@@ -43,6 +43,12 @@ enum Request {
         #[arg(long, default_value_t = 0)]
         device: usize,
     },
+    /// From now on give umem ids, pdns and other numbers of a device that were freed out again at once
+    Reuse {
+        /// The device's number
+        #[arg(default_value_t = 0)]
+        device: usize,
+    },
     /// Pull a device out: what makes objects fails with EIO, what destroys them succeeds once
     Remove {
         /// The device's number
@@ -83,7 +89,9 @@ impl Control {
         match self.request {
             Request::Stats { json: true } => crate::written(writeln!(io::stdout(), "{}", answer["devices"])),
             Request::Stats { json: false } => crate::written(write!(io::stdout(), "{}", lines(&totals(answer)))),
-            Request::Fail { .. } | Request::Remove { .. } | Request::Restore { .. } => ExitCode::SUCCESS,
+            Request::Fail { .. } | Request::Reuse { .. } | Request::Remove { .. } | Request::Restore { .. } => {
+                ExitCode::SUCCESS
+            }
         }
     }
 }
@@ -110,6 +118,7 @@ impl Request {
             Request::Fail { kind, errno, device } => {
                 json!({ "op": "fail", "kind": kind, "errno": errno, "device": device })
             }
+            Request::Reuse { device } => json!({ "op": "reuse", "device": device }),
             Request::Remove { device } => json!({ "op": "remove", "device": device }),
             Request::Restore { device } => json!({ "op": "restore", "device": device }),
         }

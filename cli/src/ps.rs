@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use verbsguard_core::finding::{HolderState, Role};
 use verbsguard_core::ledger::{HolderId, Kind, Object, ObjectState, Origin};
-use verbsguard_core::report::SCHEMA;
+use verbsguard_core::report::{Clean, SCHEMA};
 use verbsguard_core::site::Frame;
 use verbsguard_core::symbols::Symbols;
 use verbsguard_ledger::{Found, auto, open_all};
@@ -191,7 +191,7 @@ fn table(rows: &[Row]) -> String {
     let widths: [usize; 7] =
         std::array::from_fn(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0));
     let pad = |line: &[String; 7]| {
-        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{:width$}", Clean(cell).to_string()));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     lines.iter().map(pad).collect()

@@ -35,11 +35,12 @@ fn frames(function: &str) -> Trace {
     Trace::Frames(vec![frame(function, "app.c:40"), frame("main", "app.c:99")])
 }
 
-fn leak(pid: u32, objects: usize) -> Finding {
+fn leak(pid: u32, objects: u64) -> Finding {
     let object = ObjectInfo { kind: "umem".into(), handle: Some(3), ..ObjectInfo::default() };
     let stacks = Stacks { created: frames("attach"), ..Stacks::default() };
     let mut finding = Finding::new(Rule::ReferenceLost, "exit", "umem was never released").stacks(stacks);
-    finding.objects = vec![object; objects];
+    finding.objects = vec![object];
+    finding.count = objects;
     finding.stamp = When { pid, comm: "rank".to_owned(), host: "node1".to_owned(), ..When::default() };
     finding
 }

@@ -74,7 +74,7 @@ pub const WATCHED: &[(&str, &[Watched])] = &[
         watched("ibv_reg_buf_mr", Symbol("IBVERBS_1.17"), Makes(Kind::Mr)),
         watched("mlx5dv_reg_dmabuf_mr", Symbol("MLX5_1.25"), Makes(Kind::Mr)),
         watched("ibv_import_mr", Symbol("IBVERBS_1.10"), Makes(Kind::Mr)),
-        watched("ibv_alloc_null_mr", Pointer("verbs_context", "alloc_null_mr"), Makes(Kind::Mr)),
+        watched("ibv_alloc_null_mr", Pointer("verbs_context", "alloc_null_mr"), Makes(Kind::NullMr)),
         watched("ibv_reg_dm_mr", Pointer("verbs_context", "reg_dm_mr"), Makes(Kind::Mr)),
         watched("ibv_rereg_mr", Symbol("IBVERBS_1.1"), Says("may move an mr to another PD")),
         watched("ibv_dereg_mr", Symbol("IBVERBS_1.1"), Ends(Kind::Mr)),

@@ -174,11 +174,7 @@ impl Tracker {
             finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
         }
         finding.stacks.here = call.here.into();
-        if matches!(lost.fault.rule, Rule::ObjectOrphaned | Rule::ReferenceLost)
-            && lost.fault.severity != Severity::Note
-        {
-            finding.lost = lost.count;
-        }
+        finding.count = lost.count;
         finding
     }
 
@@ -278,7 +274,7 @@ fn given_up(severity: Severity, reference: &Reference, object: &ObjectInfo) -> S
     let destroy = End::Destroy.function(reference.kind);
     if severity == Severity::Note {
         return format!(
-            "{object} was {came} here and is left to its other holders, one of which has to call {destroy}"
+            "{object} was {came} here and is left to whoever else has it, one of whom has to call {destroy}"
         );
     }
     format!(

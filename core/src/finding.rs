@@ -230,9 +230,9 @@ pub struct Finding {
     pub stacks: Stacks,
     /// The manual page.
     pub page: Cow<'static, str>,
-    /// How many objects this finding gives up as lost (leak rules), for the closing line.
-    #[serde(skip)]
-    pub lost: u64,
+    /// How many objects a leak finding stands for: `objects` lists the first of them only. 0 for other rules.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub count: u64,
 }
 
 impl Finding {
@@ -250,7 +250,7 @@ impl Finding {
             objects: Vec::new(),
             stacks: Stacks::default(),
             page: rule.page_for(function),
-            lost: 0,
+            count: 0,
         }
     }
 
@@ -278,10 +278,21 @@ impl Finding {
         self
     }
 
+    /// How many objects it gives up as lost, for the closing line.
+    pub fn lost(&self) -> u64 {
+        let gives_up = matches!(self.rule, Rule::ObjectOrphaned | Rule::ReferenceLost);
+        if gives_up && self.severity != Severity::Note { self.count } else { 0 }
+    }
+
     /// Gives its places their names.
     pub fn resolve(&mut self, resolver: &dyn Resolve) {
         let Stacks { here, created, released, destroyed } = &mut self.stacks;
         [here, created, released, destroyed].into_iter().for_each(|trace| trace.resolve(resolver));
         self.objects.iter_mut().for_each(|object| object.created.resolve(resolver));
     }
+}
+
+/// serde asks by reference.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -9,8 +9,8 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::track::{
-    Alone, ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin, Reference,
-    Sighting, Subject, Tracker, World,
+    Alone, ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin,
+    Reference, Subject, Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -263,8 +263,8 @@ impl Model {
 struct Nobody;
 
 impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Option<Sighting> {
-        None
+    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
+        Elsewhere::Nowhere
     }
 
     fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
@@ -438,7 +438,8 @@ impl Run {
         }
         self.model.kernel.objects.get_mut(&handle).unwrap().children += 1;
         let (handle, _) = self.model.kernel.create(None, handle);
-        let reads_pd = domain.is_some() || matches!(kind, ChildKind::Qp | ChildKind::Buf);
+        let held = !matches!(kind, ChildKind::Ah | ChildKind::Buf);
+        let reads_pd = domain.is_some() && held || matches!(kind, ChildKind::Qp | ChildKind::Buf);
         self.add_child(kind, Some(handle), pd, reads_pd, verdict.outcome.ok().flatten());
     }
 

@@ -104,7 +104,7 @@ fn leak() -> Finding {
         .stacks(stacks)
         .severity(Severity::Warning);
     finding.stamp = stamp();
-    finding.lost = 3;
+    finding.count = 3;
     finding
 }
 

@@ -262,6 +262,10 @@ impl Epoch {
             Backing::Mapped(mapping) => Ok(use_it(mapping)),
             Backing::File(name) => {
                 let words = Words::new(folder.file(name, write)?)?;
+                if words.words() < self.header.words() {
+                    // Somebody truncated it: what reads as free is gone.
+                    return Err(foreign(Foreign::NoLog));
+                }
                 if write {
                     lock(words.file())?;
                 }

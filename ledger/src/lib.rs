@@ -22,7 +22,7 @@ use verbsguard_core::site::{Frame, Site};
 
 pub use clear::{clear, is_dead_by};
 pub use folder::{Degraded, Folder, auto};
-pub use read::{Found, FoundHolder, open_all};
+pub use read::{Found, FoundHolder, Glimpse, glimpse_all, open_all};
 pub use view::View;
 pub use whoami::this_process;
 

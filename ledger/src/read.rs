@@ -57,6 +57,40 @@ pub fn open_all(path: &Path) -> impl Iterator<Item = Found> {
     alone.into_iter().chain(inside).map(|(id, folder)| read(id, &folder))
 }
 
+/// The objects of a device file, without who refers to them: quickly read.
+pub struct Glimpse {
+    /// Which device file.
+    pub id: FileId,
+    /// What happened in it.
+    pub state: FileState,
+    folder: Folder,
+}
+
+impl Glimpse {
+    /// Whether any holder of it lives.
+    pub fn is_held(&self) -> bool {
+        self.state.joined().any(|(holder, _)| holder::is_alive(&self.folder, holder))
+    }
+
+    /// Who a holder is, and its stacks.
+    pub fn process(&self, holder: HolderId) -> ProcessFile {
+        holder::read(&self.folder, holder)
+    }
+}
+
+/// Reads the objects in all ledgers in a directory but the one of `here`, those of its own device node first.
+pub fn glimpse_all(directory: &Folder, here: FileId) -> impl Iterator<Item = Glimpse> {
+    let mut ids: Vec<FileId> = directory.names().iter().filter_map(|name| name.parse().ok()).collect();
+    ids.retain(|id| *id != here);
+    ids.sort_by_key(|id| ((id.dev, id.ino) != (here.dev, here.ino), id.number));
+    ids.into_iter().filter_map(|id| {
+        let folder = directory.existing(&id.file_name())?;
+        let mut state = FileState::new();
+        fold(&folder, "log", HolderId(0), &id, &mut state);
+        Some(Glimpse { id, state, folder })
+    })
+}
+
 fn read(id: FileId, folder: &Folder) -> Found {
     let mut state = FileState::new();
     fold(folder, "log", HolderId(0), &id, &mut state);

@@ -135,7 +135,13 @@ impl Follower {
                 // Others went on and removed it before we had read it to its end.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => self.read_to_end = false,
                 // What cannot be read now may be readable later; until then the state says less than it could.
-                Ok(_) | Err(_) => return,
+                Ok(_) => return,
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::InvalidData {
+                        state.set_lost();
+                    }
+                    return;
+                }
             }
             if !self.go_on(state, segment, listing).unwrap_or(false) {
                 return;

@@ -50,6 +50,17 @@ impl Made for IbvMr {
     }
 }
 
+/// The `struct ibv_mr` of a region of nothing, which no kernel knows of.
+#[repr(transparent)]
+pub struct NullMr(IbvMr);
+
+impl Made for NullMr {
+    const KIND: ChildKind = ChildKind::NullMr;
+    fn number(&self) -> Option<u32> {
+        Some(self.0.lkey)
+    }
+}
+
 /// `struct ibv_mw` (verbs.h), as far as it is read.
 #[repr(C)]
 pub struct IbvMw {

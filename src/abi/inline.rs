@@ -7,7 +7,7 @@ use super::types::{
     IbvAllocDmAttr, IbvContext, IbvCounters, IbvCountersInitAttr, IbvCqEx, IbvCqInitAttrEx, IbvDm, IbvFlow,
     IbvFlowAttr, IbvMr, IbvMw, IbvParentDomainInitAttr, IbvPd, IbvQp, IbvQpInitAttrEx, IbvQpOpenAttr, IbvRwqIndTable,
     IbvRwqIndTableInitAttr, IbvSrq, IbvSrqInitAttrEx, IbvTd, IbvTdInitAttr, IbvWq, IbvWqInitAttr, IbvXrcd,
-    IbvXrcdInitAttr,
+    IbvXrcdInitAttr, NullMr,
 };
 use crate::making::{Attributes, ends, in_context, on_pd, on_pd_of};
 use crate::pointers::Pointer;
@@ -36,8 +36,8 @@ pub unsafe extern "C-unwind" fn dealloc_mw(mw: *mut IbvMw) -> c_int {
 }
 
 /// `ibv_alloc_null_mr(3)`.
-pub unsafe extern "C-unwind" fn alloc_null_mr(pd: *mut IbvPd) -> *mut IbvMr {
-    type F = unsafe extern "C-unwind" fn(*mut IbvPd) -> *mut IbvMr;
+pub unsafe extern "C-unwind" fn alloc_null_mr(pd: *mut IbvPd) -> *mut NullMr {
+    type F = unsafe extern "C-unwind" fn(*mut IbvPd) -> *mut NullMr;
     static VERB: Real<F> = Real::inline(c"ibv_alloc_null_mr");
     // SAFETY: the inline verb has just read the same field.
     let context = unsafe { (*pd).context };

@@ -188,29 +188,41 @@ __attribute__((unused)) static struct actor start_unguarded(const char *name)
 	return start_as(name, left);
 }
 
-/* Has an actor take a step. The blob and *fd go along and come back. */
-static long ask_with(struct actor actor, step_function *step, long argument, int *fd)
+/* Asks an actor to take a step. The blob and `fd` go along. */
+static void request_step(struct actor actor, step_function *step, long argument, int fd)
 {
 	struct request request = { .step = (char *)step - (char *)actors_anchor, .argument = argument };
-	struct answer answer;
-	int got;
 
 #ifdef NEEDS_UMEM_EXPORT
 	request.blob = blob;
 #endif
-	send_all(actor.socket, &request, sizeof(request), fd ? *fd : -1);
-	MUST(receive(actor.socket, &answer, sizeof(answer), &got) == sizeof(answer));
+	send_all(actor.socket, &request, sizeof(request), fd);
+}
+
+/* The step's value. The blob and *fd come back. */
+static long take_answer(struct actor actor, int *fd)
+{
+	struct answer answer;
+
+	MUST(receive(actor.socket, &answer, sizeof(answer), fd) == sizeof(answer));
 #ifdef NEEDS_UMEM_EXPORT
 	blob = answer.blob;
 #endif
-	if (fd)
-		*fd = got;
 	return answer.value;
+}
+
+/* Has an actor take a step, with a descriptor each way: *fd, -1 for none. */
+static long ask_with(struct actor actor, step_function *step, long argument, int *fd)
+{
+	request_step(actor, step, argument, *fd);
+	return take_answer(actor, fd);
 }
 
 static long ask(struct actor actor, step_function *step, long argument)
 {
-	return ask_with(actor, step, argument, NULL);
+	int fd = -1;
+
+	return ask_with(actor, step, argument, &fd);
 }
 
 __attribute__((unused)) static void end(struct actor actor)

@@ -1,10 +1,10 @@
 /*
  * Completion queues and channels, queue pairs through their states, and shared receive queues.
  */
+#include "objects.h"
+
 #include <fcntl.h>
 #include <poll.h>
-
-#include "objects.h"
 
 static struct ibv_context *context;
 static struct ibv_pd *pd;
@@ -100,6 +100,9 @@ static void to_rts(struct ibv_qp *qp)
 	attr.qp_state = IBV_QPS_RTS;
 	ANSWERS(EINVAL, ibv_modify_qp(qp, &attr, rts));
 	attr.qp_state = IBV_QPS_RTR;
+	attr.ah_attr.port_num = 2;
+	ANSWERS(EINVAL, ibv_modify_qp(qp, &attr, rtr));
+	attr.ah_attr.port_num = 1;
 	ANSWERS(0, ibv_modify_qp(qp, &attr, rtr));
 	attr.qp_state = IBV_QPS_RTS;
 	ANSWERS(0, ibv_modify_qp(qp, &attr, rts));

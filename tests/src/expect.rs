@@ -21,6 +21,8 @@ pub struct Expected {
     pub by: Option<String>,
     /// The command name of another process that it names.
     pub of: Option<String>,
+    /// The part that this other process has: "owner", "importer", "heir".
+    pub role: Option<String>,
     /// A function that stands in one of its stacks, besides the present one.
     pub at: Option<String>,
 }
@@ -71,12 +73,14 @@ pub struct Expectation {
     pub no_lab: Option<String>,
     /// Where the findings go.
     pub log: Log,
-    /// What must be in the text log.
+    /// What must be in the log.
     pub shows: Vec<String>,
     /// More arguments of `verbsguard run`.
     pub run: Vec<String>,
     /// Environment of the run.
     pub env: Vec<(String, String)>,
+    /// With how many processes it is played; empty where it says so itself.
+    pub actors: Vec<String>,
 }
 
 const ERROR_STATUS: i32 = 23;
@@ -123,6 +127,7 @@ impl Expectation {
             "log" => self.log = if value == "stderr" { Log::Stderr } else { Log::File },
             "shows" => self.shows.push(value.into()),
             "run" => self.run = value.split_whitespace().map(str::to_owned).collect(),
+            "actors" => self.actors = value.split(", ").map(str::to_owned).collect(),
             "env" => {
                 let (name, value) = value.split_once('=').ok_or("not KEY=VALUE")?;
                 self.env.push((name.into(), value.into()));
@@ -182,6 +187,7 @@ impl FromStr for Expected {
                 "in" => expected.function = Some(words.next().ok_or("in which function?")?.into()),
                 "by" => expected.by = Some(words.next().ok_or("by whom?")?.into()),
                 "of" => expected.of = Some(words.next().ok_or("of whom?")?.into()),
+                "as" => expected.role = Some(words.next().ok_or("as what?")?.into()),
                 "at" => expected.at = Some(words.next().ok_or("at which function?")?.into()),
                 "forwarded" | "refused" | "aborted" => expected.action = Some(word.into()),
                 _ => expected.argument = Some(argument.ok_or_else(|| format!("what is '{word}'?"))?.into()),

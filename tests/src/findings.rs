@@ -40,15 +40,16 @@ fn matches(line: &Value, expected: &Expected) -> bool {
         && is(line, "argument", expected.argument.as_ref())
         && is(line, "action", expected.action.as_ref())
         && is(line, "comm", expected.by.as_ref())
-        && expected.of.as_deref().is_none_or(|comm| names(line, comm))
+        && expected.of.as_deref().is_none_or(|comm| names(line, comm, expected.role.as_deref()))
         && expected.at.as_deref().is_none_or(|function| leads_to(line, function))
 }
 
-/// Whether a finding names a process of this name, in its sentence or as a holder.
-fn names(line: &Value, comm: &str) -> bool {
+/// Whether a finding names a process of this name, in its sentence or as a holder; with a role, as such a holder.
+fn names(line: &Value, comm: &str, role: Option<&str>) -> bool {
     let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let holders = items(&line["objects"]).iter().flat_map(|object| items(&object["holders"])).collect::<Vec<_>>();
-    text(line, "message").contains(&format!("({comm})")) || holders.iter().any(|holder| text(holder, "comm") == comm)
+    let is_it = |holder: &Value| text(holder, "comm") == comm && role.is_none_or(|role| text(holder, "role") == role);
+    role.is_none() && text(line, "message").contains(&format!("({comm})")) || holders.iter().any(is_it)
 }
 
 /// Whether a function stands in one of the stacks that tell what was before.
@@ -145,6 +146,20 @@ mod tests {
             "error pd-released-twice refused",
         ] {
             assert!(compare(&twice, &expecting(&[other])).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_named_process_has_the_named_part() {
+        let mut held = line("error", "pd-released-twice");
+        held["objects"] = json!([{"holders": [{"comm": "B", "role": "heir"}]}]);
+        held["message"] = json!("pd was made by pid 1 (A)");
+        let held = [held];
+        for (named, fits) in
+            [("A", true), ("B", true), ("B as heir", true), ("B as owner", false), ("A as heir", false)]
+        {
+            let expectation = expecting(&[&format!("error pd-released-twice of {named}")]);
+            assert_eq!(compare(&held, &expectation).is_ok(), fits, "{named}");
         }
     }
 

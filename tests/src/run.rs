@@ -24,9 +24,14 @@ pub struct Done {
 
 /// Runs `program` in `folder` through `verbsguard run` with these arguments.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str], env: &[(String, String)]) -> Outcome<Done> {
-    let file = |name: &str| fs::File::create(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     let mut command = Command::new(built("verbsguard")?);
     command.args(["run", "--emulate"]).args(arguments).arg("--").arg(program);
+    finish(command, folder, env)
+}
+
+/// Runs a command in `folder` to its end; what it wrote lies there, too.
+pub fn finish(mut command: Command, folder: &Path, env: &[(String, String)]) -> Outcome<Done> {
+    let file = |name: &str| fs::File::create(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     command.current_dir(folder).stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
     command.env_remove("VERBSGUARD_OPTIONS").env_remove("LD_PRELOAD").process_group(0);
     command.envs(env.iter().map(|(name, value)| (name, value)));
@@ -73,6 +78,9 @@ pub fn guarded(program: &Path, folder: &Path, expectation: &Expectation) -> Outc
         Log::Stderr => vec![],
         Log::File => vec!["-o", &log_option],
     };
+    // A folder of its own: what else runs on this host, by another test or another user of it, is not to be named.
+    let ledger = format!("ledger={}", folder.join("ledger").display());
+    arguments.extend(["-o", &ledger]);
     let options = expectation.options.as_deref().unwrap_or_default();
     for option in options.split(':').filter(|option| !option.is_empty()) {
         arguments.extend(["-o", option]);
@@ -93,7 +101,9 @@ fn judge(done: &Done, log: &Path, expectation: &Expectation) -> Outcome {
         Log::File if log.exists() => wrong.push_str("wrote a log file\n"),
         Log::File | Log::Stderr => {}
     }
-    for shown in expectation.shows.iter().filter(|shown| !done.stderr.contains(shown.as_str())) {
+    let json = (expectation.log == Log::Json).then(|| fs::read_to_string(log).unwrap_or_default());
+    let said = json.as_ref().unwrap_or(&done.stderr);
+    for shown in expectation.shows.iter().filter(|shown| !said.contains(shown.as_str())) {
         wrong.push_str(&format!("does not show: {shown}\n"));
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }

@@ -7,7 +7,7 @@ use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::symbols::Symbols;
 use verbsguard_ledger::{Found, FoundHolder, open_all};
 
-use super::merge::{Merged, Seen, Who};
+use super::merge::{Life, Merged, Seen, Who};
 
 /// Counts what dead holders left, in every device file of a ledger.
 pub fn read(path: &Path, merged: &mut Merged) {
@@ -16,6 +16,9 @@ pub fn read(path: &Path, merged: &mut Merged) {
         merged.ledgers += 1;
         let known = found.holders.iter().filter_map(|holder| holder.file.process.as_ref());
         merged.processes.extend(known.map(who));
+        if let Some(timeline) = &mut merged.timeline {
+            timeline.lives.extend(found.state.objects().map(|object| life(&found, object)));
+        }
         let mut objects: Vec<&Object> = found.state.living().collect();
         objects.sort_unstable_by_key(|object| object.generation);
         objects.into_iter().for_each(|object| judge(&found, object, merged, &mut symbols));
@@ -24,6 +27,21 @@ pub fn read(path: &Path, merged: &mut Merged) {
 
 fn who(process: &Process) -> Who {
     Who { host: process.host.clone(), pid: process.pid, comm: process.comm.clone() }
+}
+
+fn nobody() -> Who {
+    Who { host: String::new(), pid: 0, comm: "unknown".to_owned() }
+}
+
+fn life(found: &Found, object: &Object) -> Life {
+    let maker = found.holder(object.born.holder).and_then(|holder| holder.file.process.as_ref());
+    Life {
+        who: maker.map_or_else(nobody, who),
+        name: format!("{} {}", object.kind.word(), object.handle.0),
+        file: found.id.to_string(),
+        began_ns: object.born.stamp.time_ns,
+        ended_ns: object.end.filter(|_| !object.may_live()).map(|end| end.mark.stamp.time_ns),
+    }
 }
 
 fn is_alive(found: &Found, holder: HolderId) -> bool {
@@ -61,6 +79,6 @@ fn judge(found: &Found, object: &Object, merged: &mut Merged, symbols: &mut Symb
     // Counted once an object: for the last to have it, or else for its maker.
     let blamed =
         dead.into_iter().max_by_key(|holder| holder.id).or(maker).and_then(|holder| holder.file.process.as_ref());
-    let who = blamed.map(who).unwrap_or(Who { host: String::new(), pid: 0, comm: "unknown".to_owned() });
+    let who = blamed.map_or_else(nobody, who);
     merged.add(Seen { severity, rule, object: kind.to_owned(), frames, who, count: 1, message });
 }

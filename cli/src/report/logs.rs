@@ -18,9 +18,6 @@ const LONGEST_LINE: u64 = 4 << 20;
 struct Head {
     schema: u32,
     kind: String,
-    /// How many objects a leak finding stands for.
-    #[serde(default)]
-    lost: u64,
 }
 
 /// Counts what a log says. Lines that are no finding of a known version are counted as unread.
@@ -47,7 +44,7 @@ fn take(line: &[u8], merged: &mut Merged) -> Option<()> {
     }
     let head: Head = serde_json::from_slice(line).ok().filter(|head: &Head| head.schema == SCHEMA)?;
     match head.kind.as_str() {
-        "finding" => merged.finding(serde_json::from_slice::<Finding>(line).ok()?, head.lost),
+        "finding" => merged.finding(serde_json::from_slice::<Finding>(line).ok()?),
         "summary" => {
             let summary: verbsguard_core::report::Summary = serde_json::from_slice(line).ok()?;
             merged.processes.insert(Who::from(&summary.stamp));

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 use verbsguard_core::finding::{Finding, Stamp};
@@ -87,18 +88,68 @@ pub struct Merged {
     pub ledgers: u64,
     /// Lines that were no findings of a version that can be read.
     pub unread: u64,
+    /// When what happened; only where it is asked for, since it grows with every finding.
+    pub timeline: Option<Timeline>,
+}
+
+/// When what happened.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    /// What was found.
+    pub moments: Vec<Moment>,
+    /// Objects.
+    pub lives: Vec<Life>,
+}
+
+/// Something that was found.
+#[derive(Debug)]
+pub struct Moment {
+    /// Nanoseconds since 1970.
+    pub time_ns: u64,
+    /// In which process.
+    pub who: Who,
+    /// In which of its threads.
+    pub tid: u32,
+    /// How grave.
+    pub severity: Severity,
+    /// The rule.
+    pub rule: Rule,
+    /// How many objects it stands for, or 1.
+    pub count: u64,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+/// An object of a ledger.
+#[derive(Debug)]
+pub struct Life {
+    /// Who made it.
+    pub who: Who,
+    /// "pd 3".
+    pub name: String,
+    /// Its device file.
+    pub file: String,
+    /// Nanoseconds since 1970.
+    pub began_ns: u64,
+    /// The same, of its end.
+    pub ended_ns: Option<u64>,
 }
 
 impl Merged {
     /// Counts a finding of a log.
-    pub fn finding(&mut self, finding: Finding, lost: u64) {
+    pub fn finding(&mut self, finding: Finding) {
         let who = Who::from(&finding.stamp);
         let object = finding.objects.first().map(|object| object.kind.clone().into_owned()).unwrap_or_default();
         let leak = finding.rule.section() == Section::Leaks;
         let trace = if leak { &finding.stacks.created } else { &finding.stacks.here };
         let frames = trace.frames().to_vec();
-        let count = if leak { lost.max(finding.objects.len() as u64).max(1) } else { 1 };
-        let Finding { severity, rule, message, .. } = finding;
+        let count = finding.count.max(1);
+        let Finding { severity, rule, message, stamp, .. } = finding;
+        if let Some(timeline) = &mut self.timeline {
+            let time_ns = stamp.time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+            let (who, message) = (who.clone(), message.clone());
+            timeline.moments.push(Moment { time_ns, who, tid: stamp.tid, severity, rule, count, message });
+        }
         self.add(Seen { severity, rule, object, frames, who, count, message });
     }
 
@@ -114,10 +165,26 @@ impl Merged {
         self.processes.insert(who);
     }
 
+    /// All groups.
+    pub fn groups(&self) -> impl Iterator<Item = (&Key, &Group)> {
+        self.findings.iter().chain(&self.leaks)
+    }
+
+    /// What it was read from: "3 processes on 1 host, from 2 logs and 1 ledger".
+    pub fn origin(&self) -> String {
+        let hosts: BTreeSet<&str> = self.processes.iter().map(|who| who.host.as_str()).collect();
+        let (processes, hosts) = (counted(self.processes.len() as u64, "process"), counted(hosts.len() as u64, "host"));
+        let (logs, ledgers) = (counted(self.logs, "log"), counted(self.ledgers, "ledger"));
+        let unread = match self.unread {
+            0 => String::new(),
+            unread => format!("\n{} could not be read as schema {SCHEMA}", counted(unread, "line")),
+        };
+        format!("{processes} on {hosts}, from {logs} and {ledgers}{unread}")
+    }
+
     /// How many there are of a severity, leaks included.
     pub fn count(&self, severity: Severity) -> u64 {
-        let groups = self.findings.iter().chain(&self.leaks);
-        groups.filter(|(key, _)| key.severity.0 == severity).map(|(_, group)| group.count).sum()
+        self.groups().filter(|(key, _)| key.severity.0 == severity).map(|(_, group)| group.count).sum()
     }
 
     /// All of it as JSON Lines: groups, and a last line with the totals.
@@ -190,4 +257,13 @@ struct Totals {
     unread: u64,
     errors: u64,
     warnings: u64,
+}
+
+/// "1 log", "2 logs".
+pub fn counted(number: u64, noun: &str) -> String {
+    match (number, noun) {
+        (1, _) => format!("1 {noun}"),
+        (_, "process") => format!("{number} processes"),
+        _ => format!("{number} {noun}s"),
+    }
 }

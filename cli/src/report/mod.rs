@@ -1,8 +1,11 @@
 //! `verbsguard report`: one report from the logs and ledgers of many processes.
 
+mod html;
 mod ledgers;
 mod logs;
 mod merge;
+mod perfetto;
+mod sarif;
 mod text;
 
 use std::fs;
@@ -13,7 +16,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use verbsguard_core::ledger::FileId;
 
-use merge::Merged;
+use merge::{Merged, Timeline};
 
 /// Merges the logs and ledgers of many processes, also of ones that were killed, into one report: findings, and one
 /// table of leaks by the place where the objects were made.
@@ -29,8 +32,16 @@ pub struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// For people
     Text,
+    /// JSON Lines: one a rule and place, and one with the totals
     Json,
+    /// One page that needs nothing else
+    Html,
+    /// SARIF 2.1.0, for code hosts and editors
+    Sarif,
+    /// A time line for ui.perfetto.dev and chrome://tracing
+    Perfetto,
 }
 
 /// Something to read.
@@ -46,7 +57,8 @@ impl Report {
         for path in &self.paths {
             collect(path, &mut sources).map_err(|error| named(path, &error))?;
         }
-        let mut merged = Merged::default();
+        let timeline = (self.format == Format::Perfetto).then(Timeline::default);
+        let mut merged = Merged { timeline, ..Merged::default() };
         let mut progress = Progress::new(sources.len());
         for source in &sources {
             match source {
@@ -58,7 +70,13 @@ impl Report {
             progress.next();
         }
         progress.end();
-        let text = if self.format == Format::Json { merged.json()? } else { text::render(&merged) };
+        let text = match self.format {
+            Format::Text => text::render(&merged),
+            Format::Json => merged.json()?,
+            Format::Html => html::render(&merged),
+            Format::Sarif => sarif::render(&merged)?,
+            Format::Perfetto => perfetto::render(&merged)?,
+        };
         io::stdout().lock().write_all(text.as_bytes())
     }
 }

@@ -1,11 +1,11 @@
 //! The merged report as text.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use verbsguard_core::report::Clean;
 use verbsguard_core::rules::Severity;
 
-use super::merge::{Group, Key, Merged};
+use super::merge::{Group, Key, Merged, counted};
 
 /// More processes than these are counted, not named.
 const NAMED: usize = 8;
@@ -22,13 +22,7 @@ pub fn render(merged: &Merged) -> String {
 }
 
 fn write(merged: &Merged, out: &mut String) -> std::fmt::Result {
-    let hosts: BTreeSet<&str> = merged.processes.iter().map(|who| who.host.as_str()).collect();
-    let (processes, hosts) = (count(merged.processes.len() as u64, "process"), count(hosts.len() as u64, "host"));
-    let (logs, ledgers) = (count(merged.logs, "log"), count(merged.ledgers, "ledger"));
-    writeln!(out, "{processes} on {hosts}, from {logs} and {ledgers}")?;
-    if merged.unread > 0 {
-        writeln!(out, "{} could not be read as schema 1", count(merged.unread, "line"))?;
-    }
+    writeln!(out, "{}", merged.origin())?;
     let shown = merged.findings.iter().filter(|(key, _)| key.severity.0 > Severity::Note);
     section(out, "Findings, by place", shown.collect())?;
     section(out, "Leaks, by the place where the objects were made", merged.leaks.iter().collect())?;
@@ -43,11 +37,11 @@ fn section(out: &mut String, title: &str, mut groups: Vec<(&Key, &Group)>) -> st
     groups.sort_by_key(|(key, group)| (key.severity, std::cmp::Reverse(group.count)));
     writeln!(out, "\n{title}:")?;
     for (key, group) in groups {
-        let object = if key.object.is_empty() { String::new() } else { format!(" of a {}", key.object) };
+        let object = if key.object.is_empty() { String::new() } else { format!(" of a {}", Clean(&key.object)) };
         writeln!(out, "\n  {} × {}: {}{object}", group.count, key.severity.0, key.rule.id())?;
-        writeln!(out, "    {}", group.message)?;
+        writeln!(out, "    {}", Clean(&group.message))?;
         for (number, frame) in key.place.iter().take(FRAMES).enumerate() {
-            writeln!(out, "      #{number} {frame}")?;
+            writeln!(out, "      #{number} {}", Clean(frame))?;
         }
         writeln!(out, "    in {}", processes(group))?;
     }
@@ -60,19 +54,11 @@ fn processes(group: &Group) -> String {
     all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let named = all.iter().take(NAMED).map(|(who, count)| {
         let times = if **count > 1 { format!(" (×{count})") } else { String::new() };
-        format!("{} {}{times}", who.pid, who.comm)
+        format!("{} {}{times}", who.pid, Clean(&who.comm))
     });
     let mut words = named.collect::<Vec<_>>().join(", ");
     if all.len() > NAMED {
         words += &format!(" and {} more", all.len() - NAMED);
     }
-    format!("{}: {words}", count(all.len() as u64, "process"))
-}
-
-fn count(number: u64, noun: &str) -> String {
-    match (number, noun) {
-        (1, _) => format!("1 {noun}"),
-        (_, "process") => format!("{number} processes"),
-        _ => format!("{number} {noun}s"),
-    }
+    format!("{}: {words}", counted(all.len() as u64, "process"))
 }

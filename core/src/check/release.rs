@@ -11,7 +11,8 @@ pub struct ReleaseView<'a> {
     pub reference: &'a Reference,
     /// What became of its object.
     pub fate: Fate,
-    /// Another live reference to the object is known, here or in another process.
+    /// Another live reference to the object is known, here or in another process; for an unimport of what is owned also
+    /// where a process that does not tell may have one.
     pub others: bool,
     /// A live child that reads the PD later (a QP), or one made through a parent domain that is gone, hangs on it.
     pub fatal_children: bool,

@@ -68,15 +68,18 @@ impl Tracker {
             known.push(format!("children known here: {}", self.list_children(here)));
         }
         let elsewhere = self.children_elsewhere(reference);
+        // "pid 4100 (worker) has 3 mrs".
+        let words = |(who, kind, count): &(HolderFacts, ChildKind, u64)| format!("{who} has {}", kind.counted(*count));
         if !elsewhere.is_empty() {
-            known.push(list(&elsewhere));
+            known.push(list(&elsewhere.iter().map(words).collect::<Vec<_>>()));
         }
         if reference.pdn_given {
             known.push("it may be a DEVX child too, for mlx5dv_init_obj told the program this PD's number".to_owned());
         }
-        if known.is_empty() {
+        let mut kinds = elsewhere.iter().map(|(_, kind, _)| kind).chain(here.iter().map(|(_, child)| &child.kind));
+        if !kinds.any(|kind| kind.holds_pd()) {
             known.push(
-                "no child is known here: it may be another process's, one of a context or process that is gone, or one \
+                "what keeps it is not known: another process's child, one of a context or process that is gone, or one \
                  made by a call that is not seen"
                     .to_owned(),
             );
@@ -84,13 +87,11 @@ impl Tracker {
         format!("; {}", known.join("; "))
     }
 
-    /// "pid 4100 (worker) has 3 mrs", for each process that has children under the PD.
-    fn children_elsewhere(&self, reference: &Reference) -> Vec<String> {
-        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
-            return Vec::new();
-        };
-        let words = |(who, kind, count): (HolderFacts, ChildKind, u64)| format!("{who} has {}", kind.counted(count));
-        file.children_elsewhere(generation).into_iter().map(words).collect()
+    fn children_elsewhere(&self, reference: &Reference) -> Vec<(HolderFacts, ChildKind, u64)> {
+        match (self.file(reference.file), reference.generation) {
+            (Some(file), Some(generation)) => file.children_elsewhere(generation),
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn child_info(&self, address: usize, child: &Child) -> ObjectInfo {

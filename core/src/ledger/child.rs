@@ -31,6 +31,8 @@ macro_rules! kinds {
 kinds! {
     /// Memory region, registered or imported.
     Mr "mr" Some("lkey");
+    /// Memory region of nothing: the provider's own.
+    NullMr "null mr" Some("lkey");
     /// Memory window.
     Mw "mw" Some("rkey");
     /// Queue pair.
@@ -81,6 +83,13 @@ impl ChildKind {
     /// Whether the provider reads the struct of the PD while it ends one: `ibv_destroy_qp` and `ibv_free_buf` do.
     pub const fn reads_pd(self) -> bool {
         matches!(self, ChildKind::Qp | ChildKind::Buf)
+    }
+
+    /// Whether one certainly keeps its PD from being deallocated. Others may be the provider's own, of which no kernel
+    /// knows.
+    pub const fn holds_pd(self) -> bool {
+        use ChildKind::{Mr, Mw, ParentDomain, Qp, Srq, Wq};
+        matches!(self, Mr | Mw | ParentDomain | Qp | Srq | Wq)
     }
 
     /// "1 qp", "3 qps".

@@ -166,6 +166,19 @@ pub enum Event {
         /// Who.
         holder: HolderId,
     },
+    /// The kernel answered that there is no such object any more, and nobody told of its end.
+    Vanished {
+        /// The object's kind.
+        kind: Kind,
+        /// Its number.
+        handle: Handle,
+        /// Which one of that number.
+        generation: Generation,
+        /// Who was answered.
+        holder: HolderId,
+        /// When and where.
+        stamp: Stamp,
+    },
     /// The object was exported.
     Exported {
         /// The object's kind.
@@ -238,6 +251,7 @@ impl Event {
             | Event::Born { stamp, .. }
             | Event::Dying { stamp, .. }
             | Event::Destroyed { stamp, .. }
+            | Event::Vanished { stamp, .. }
             | Event::Exported { stamp, .. }
             | Event::Acquired { stamp, .. }
             | Event::Released { stamp, .. } => Some(*stamp),
@@ -255,6 +269,7 @@ impl Event {
             | Event::Dying { holder, .. }
             | Event::Destroyed { holder, .. }
             | Event::Revived { holder, .. }
+            | Event::Vanished { holder, .. }
             | Event::Exported { holder, .. }
             | Event::Acquired { holder, .. }
             | Event::Released { holder, .. }

@@ -138,9 +138,14 @@ impl Header {
         }
         let holder = HolderId((version >> 32) as u32);
         let header = Header { holder, file, base, snapshot: sizes as u32, capacity: (sizes >> 32) as u32 };
-        let fits = header.capacity <= MOST_SLOTS && (header.capacity as usize + 1) * SLOT_WORDS <= memory.words();
+        let fits = header.capacity <= MOST_SLOTS && header.words() <= memory.words();
         let whole = Self::check(&header.fixed()) == check && header.snapshot <= header.capacity;
         if fits && whole { Ok(header) } else { Err(Foreign::NoLog) }
+    }
+
+    /// How long the whole log is.
+    pub const fn words(&self) -> usize {
+        (self.capacity as usize + 1) * SLOT_WORDS
     }
 
     /// The sequence number of its last event, once it is full.

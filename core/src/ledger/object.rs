@@ -29,7 +29,8 @@ pub enum EndHow {
     Destroyed,
     /// A holder was destroying it, and its handle was taken by a new object before that holder told the result.
     Overtaken,
-    /// Nobody told; its handle belongs to a new object, so somebody must have destroyed it.
+    /// Nobody told; the kernel does not know it any more, or its handle belongs to a new object: somebody must have
+    /// destroyed it.
     Unseen,
 }
 
@@ -38,7 +39,7 @@ pub enum EndHow {
 pub struct End {
     /// How it is known.
     pub how: EndHow,
-    /// By whom and when; for an unseen death: who made the object that has the handle now.
+    /// By whom and when; for an unseen death: who noticed it, by making the object that has the handle now, say.
     pub mark: Mark,
 }
 

@@ -46,6 +46,7 @@ const ACQUIRED: u8 = 9;
 const RELEASED: u8 = 10;
 const CHILDREN: u8 = 11;
 const LEFT: u8 = 12;
+const VANISHED: u8 = 13;
 
 const KINDS: [Kind; 2] = [Kind::Pd, Kind::Umem];
 const ORIGINS: [Origin; 3] = [Origin::Owned, Origin::Imported, Origin::Inherited];
@@ -122,6 +123,9 @@ pub fn encode(event: &Event) -> [u8; RECORD] {
         }
         Event::Revived { kind, handle, generation, holder } => {
             Writer::new(REVIVED).object(kind, handle, generation).u32(HOLDER, holder.0)
+        }
+        Event::Vanished { kind, handle, generation, holder, stamp } => {
+            Writer::new(VANISHED).object(kind, handle, generation).mark(holder, stamp)
         }
         Event::Exported { kind, handle, generation, holder, stamp } => {
             Writer::new(EXPORT).object(kind, handle, generation).mark(holder, stamp)
@@ -225,6 +229,7 @@ impl Reader<'_> {
             DYING => Event::Dying { kind: self.kind()?, handle, generation, holder, stamp },
             DESTROYED => Event::Destroyed { kind: self.kind()?, handle, generation, holder, stamp },
             REVIVED => Event::Revived { kind: self.kind()?, handle, generation, holder },
+            VANISHED => Event::Vanished { kind: self.kind()?, handle, generation, holder, stamp },
             EXPORT => Event::Exported { kind: self.kind()?, handle, generation, holder, stamp },
             KEPT => Event::Kept(self.object()?),
             ACQUIRED => {

@@ -79,6 +79,9 @@ impl FileState {
                 self.destroyed(kind, handle, generation, Mark { holder, stamp });
             }
             Event::Revived { kind, handle, generation, .. } => self.with(kind, handle, generation, Object::revived),
+            Event::Vanished { kind, handle, generation, holder, stamp } => {
+                self.vanished(kind, handle, generation, Mark { holder, stamp });
+            }
             Event::Exported { kind, handle, generation, .. } => {
                 self.with(kind, handle, generation, |object| object.exported = true);
             }
@@ -167,7 +170,19 @@ impl FileState {
     fn replace(&mut self, kind: Kind, handle: Handle, by: Mark) {
         if let Some(known) = self.current_mut(kind, handle).filter(|known| known.may_live()) {
             known.replaced(by);
-            let generation = known.generation;
+            let (generation, end) = (known.generation, known.end);
+            self.lost |= end.is_some_and(|end| end.how == EndHow::Unseen);
+            self.retire(generation);
+        }
+    }
+
+    /// One that is dying is about to be told of; any other was destroyed by somebody who does not tell.
+    fn vanished(&mut self, kind: Kind, handle: Handle, generation: Generation, mark: Mark) {
+        let alive = |object: &&mut Object| object.state == ObjectState::Live;
+        if let Some(object) = self.object_mut(kind, handle, generation).filter(alive) {
+            object.state = ObjectState::Destroyed;
+            object.end = Some(End { how: EndHow::Unseen, mark });
+            self.lost = true;
             self.retire(generation);
         }
     }

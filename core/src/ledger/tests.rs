@@ -89,6 +89,24 @@ fn a_birth_over_a_live_handle_tells_of_an_unseen_death() {
     let end = state.object_by_generation(Generation(1)).and_then(|object| object.end).expect("an end");
     assert_eq!((end.how, end.mark.holder), (EndHow::Unseen, B));
     assert_eq!(state.generations(PD, H).count(), 2);
+    assert!(state.is_lost(), "somebody does not tell");
+    assert!(!fold(&[born(PD, 10, A), dying(Generation(1), A), born(PD, 11, B)]).is_lost(), "A's word is on its way");
+}
+
+#[test]
+fn what_the_kernel_does_not_know_any_more_is_dead_unless_its_end_is_being_told() {
+    let g = Generation(1);
+    let vanished = Event::Vanished { kind: PD, handle: H, generation: g, holder: B, stamp: stamp(2) };
+    let state = fold(&[born(PD, 10, A), vanished]);
+    assert_eq!(now(&state), (g, ObjectState::Destroyed));
+    let end = state.object(PD, H).and_then(|object| object.end).expect("an end");
+    assert_eq!((end.how, end.mark.holder, state.is_lost()), (EndHow::Unseen, B, true));
+
+    let state = fold(&[born(PD, 10, A), dying(g, A), vanished]);
+    assert_eq!((now(&state), state.is_lost()), ((g, ObjectState::Dying), false));
+    let state = fold(&[born(PD, 10, A), dying(g, A), destroyed(g, A), vanished]);
+    let end = state.object(PD, H).and_then(|object| object.end).expect("an end");
+    assert_eq!((end.how, end.mark.holder, state.is_lost()), (EndHow::Destroyed, A, false));
 }
 
 #[test]

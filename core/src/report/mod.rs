@@ -21,7 +21,7 @@ pub use reporter::Reporter;
 pub use summary::Summary;
 pub use suppress::Suppressions;
 pub use tally::Tally;
-pub use text::Age;
+pub use text::{Age, Clean};
 
 /// Breaks a paragraph into lines of at most `width`, at spaces only: names with hyphens stay whole.
 pub fn fill(text: &str, width: usize) -> String {

@@ -25,7 +25,7 @@ impl Tally {
         *repeat += 1;
         finding.repeat = *repeat;
         *self.findings.entry(finding.rule).or_default().entry(finding.severity).or_default() += 1;
-        self.lost += finding.lost;
+        self.lost += finding.lost();
         limit == 0 || finding.repeat <= limit
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let mut tally = Tally::default();
         for _ in 0..2 {
             let mut leak = finding(Rule::ReferenceLost, 1);
-            leak.lost = 3;
+            leak.count = 3;
             tally.admit(&mut leak, 1);
         }
         let summary = tally.summary(Stamp::default(), BTreeMap::new(), BTreeMap::new());
@@ -118,5 +118,16 @@ mod tests {
             Some("SUMMARY: verbsguard: 2 errors, 0 warnings, 6 lost objects\n")
         );
         assert_eq!(Summary::default().closing_line(), None);
+    }
+
+    #[test]
+    fn what_is_only_held_or_only_noted_is_not_lost() {
+        let mut tally = Tally::default();
+        for (rule, severity) in [(Rule::HeldAtExit, Severity::Warning), (Rule::ObjectOrphaned, Severity::Note)] {
+            let mut leak = finding(rule, 1).severity(severity);
+            leak.count = 3;
+            tally.admit(&mut leak, 1);
+        }
+        assert_eq!(tally.summary(Stamp::default(), BTreeMap::new(), BTreeMap::new()).lost, 0);
     }
 }

@@ -178,8 +178,9 @@ impl fmt::Display for Age {
     }
 }
 
-/// Names come from programs and files: none may forge a line or move a terminal's cursor.
-struct Clean<'a>(&'a str);
+/// Text without control characters. Names come from programs and files: none may forge a line or move a terminal's
+/// cursor.
+pub struct Clean<'a>(pub &'a str);
 
 impl fmt::Display for Clean<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

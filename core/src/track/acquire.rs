@@ -2,8 +2,8 @@
 
 use super::patience::read;
 use super::{
-    Clue, ContextId, Current, DeviceFile, FileIndex, Mark, Newcomer, Origin, Reference, Sighting, State, Subject,
-    Thing, Tracker, Verdict, World,
+    Clue, ContextId, Current, DeviceFile, Elsewhere, FileIndex, Mark, Newcomer, Origin, Reference, Sighting, State,
+    Subject, Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, BlobView, Fault, HandleView};
 use crate::ledger::{Generation, Kind};
@@ -165,12 +165,15 @@ impl Tracker {
         if good {
             return (BlobView { good, ..BlobView::default() }, None);
         }
-        let sighting = self.sighted(here, (new.kind, new.handle, new.second_id), world);
+        let elsewhere = self.sighted(here, (new.kind, new.handle, new.second_id), world);
+        // Who has not looked everywhere does not know that nobody exported it.
+        let looked = !matches!(elsewhere, Elsewhere::NotAllSeen);
+        let sighting = elsewhere.sighting();
         let view = BlobView {
             good,
             live_in_other_file: sighting.is_some(),
             stale: current.is_some(),
-            history_is_whole: world.history_is_whole(here),
+            history_is_whole: looked && world.history_is_whole(here),
         };
         (view, sighting)
     }
@@ -188,7 +191,7 @@ impl Tracker {
         let current = file.current(Kind::Pd, handle);
         // Only a handle that means nothing here is looked for elsewhere, which takes time.
         let elsewhere = match current {
-            None if check::denies(error) => self.sighted(&file, (Kind::Pd, handle, None), world),
+            None if check::denies(error) => self.sighted(&file, (Kind::Pd, handle, None), world).sighting(),
             _ => None,
         };
         let of_pdn = file.of_pdn(handle);

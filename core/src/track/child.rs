@@ -69,8 +69,9 @@ pub struct Child {
 }
 
 impl Child {
-    /// The provider may read its PD's struct while it goes.
+    /// The provider may read its PD's struct while it goes. Of what was made through a parent domain that holds where the
+    /// domain may have given memory or locks.
     pub fn reads_pd(&self) -> bool {
-        self.through_parent_domain || self.kind.reads_pd()
+        self.kind.reads_pd() || self.through_parent_domain && self.kind.holds_pd()
     }
 }

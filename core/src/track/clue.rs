@@ -30,13 +30,33 @@ pub struct Sighting {
     pub maker: Option<HolderFacts>,
     /// Where.
     pub made: Trace,
+    /// More device files have such an object: it need not be this one that was meant.
+    pub is_one_of_many: bool,
+}
+
+/// What a look at other device files gave.
+#[derive(Clone, Debug)]
+pub enum Elsewhere {
+    /// None of them has such an object.
+    Nowhere,
+    /// None of those that were looked at, and there are more.
+    NotAllSeen,
+    /// This one has.
+    Seen(Sighting),
+}
+
+impl Elsewhere {
+    pub(super) fn sighting(self) -> Option<Sighting> {
+        if let Elsewhere::Seen(sighting) = self { Some(sighting) } else { None }
+    }
 }
 
 impl Sighting {
     /// "… device file 7f3a, made by pid 4100 (owner)".
     pub(super) fn clue(self, what: &str) -> Clue {
         let by = made_by(self.maker.as_ref());
-        Clue { message: format!("{what} device file {}{by}", self.file), made: self.made, ..Clue::default() }
+        let more = if self.is_one_of_many { "; more device files have one of this number" } else { "" };
+        Clue { message: format!("{what} device file {}{by}{more}", self.file), made: self.made, ..Clue::default() }
     }
 }
 
@@ -68,14 +88,16 @@ impl Tracker {
         here: &DeviceFile,
         (kind, handle, id): (Kind, u32, Option<u32>),
         world: &dyn World,
-    ) -> Option<Sighting> {
+    ) -> Elsewhere {
         let fits =
             |current: &Current| current.alive && id.is_none_or(|id| current.exported && current.second_id == Some(id));
-        let ours = self.files().into_iter().filter(|file| file.index != here.index).find_map(|file| {
+        // One that this process has left may be gone: others tell whether it lives.
+        let others = self.files().into_iter().filter(|file| file.index != here.index && file.has_open_contexts());
+        let ours = others.into_iter().find_map(|file| {
             let current = file.current(kind, handle).filter(fits)?;
             let (maker, made) = file.birth(current.generation).unwrap_or_default();
-            Some(Sighting { file: file.label.clone(), maker, made })
+            Some(Sighting { file: file.label.clone(), maker, made, is_one_of_many: false })
         });
-        ours.or_else(|| world.sighted_elsewhere(here, (kind, Handle(handle), id)))
+        ours.map_or_else(|| world.sighted_elsewhere(here, (kind, Handle(handle), id)), Elsewhere::Seen)
     }
 }

@@ -10,6 +10,7 @@ use super::{
     Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, Fault};
+use crate::ledger::Kind;
 use crate::rules::{Rule, Severity};
 
 /// A context that was just made.
@@ -221,11 +222,27 @@ impl Tracker {
         let lost = self.lost_at_close(token.id, &file, lives_on, certain);
         let left = self.drop_children_of(token.id);
         if last {
+            self.tell_possible_exports(&file, mark);
             file.leave();
         }
         let context = context.filter(|_| !file.is_gone());
         let left = context.map(|context| self.judge_left(token.address, context, left)).unwrap_or_default();
         Closed { lost, left }
+    }
+
+    /// An export needs no context, and after the last one there is no way to tell of it: from here on every UMEM that is
+    /// still referred to may be one that was exported.
+    fn tell_possible_exports(&self, file: &DeviceFile, mark: Mark) {
+        for shard in self.table.shards() {
+            for (_, thing) in shard.iter() {
+                if let Thing::Reference(reference) = thing
+                    && (reference.kind, reference.file, reference.is_live()) == (Kind::Umem, file.index, true)
+                    && let Some(generation) = reference.generation
+                {
+                    file.exported(Kind::Umem, reference.handle, generation, mark);
+                }
+            }
+        }
     }
 
     /// Whether others hold the device file of the context at `address`, and whether all of them tell what they do. Only

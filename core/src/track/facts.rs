@@ -56,10 +56,10 @@ impl DeviceFile {
         })
     }
 
-    /// What became of an object.
+    /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
         let inside = self.look();
-        if inside.vanished.contains(&generation) {
+        if self.is_gone() {
             return Fate::Unknown;
         }
         fate(inside.record.state(), kind, handle, generation)
@@ -68,6 +68,11 @@ impl DeviceFile {
     /// Whether live references to an object are known besides a live one of this process.
     pub fn has_others(&self, generation: Generation) -> bool {
         self.look_at_all().has_more(generation, 1)
+    }
+
+    /// The same, of this process's references none counted.
+    pub(super) fn is_referred_elsewhere(&self, generation: Generation) -> bool {
+        self.look_at_all().is_referred_elsewhere(generation)
     }
 
     /// Which other processes refer to an object, for reports.
@@ -123,6 +128,11 @@ impl DeviceFile {
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
         self.look().record.state().whole()
+    }
+
+    /// Whether it is known that something happened in it that was not told.
+    pub fn has_gaps(&self) -> bool {
+        self.look().record.state().is_lost()
     }
 
     /// The children that other processes have under a PD: who, of which type, and how many.

@@ -238,27 +238,29 @@ impl DeviceFile {
         }
     }
 
-    /// The kernel says that an object is gone, and nobody has told of it: from here on nothing is whole.
-    pub fn vanished(&self, generation: Generation) {
-        let mut inside = self.look();
-        let unseen = inside.record.state().object_by_generation(generation).is_some_and(|object| object.may_live());
-        if unseen {
-            inside.record.set_lost();
-            inside.vanished.insert(generation);
-        }
+    /// The kernel says that an object is gone. Where nobody has told of its end, nothing is whole from here on.
+    pub fn vanished(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
     }
 
-    /// Live objects to which no reference is left and that were not reported yet.
-    pub fn take_orphans(&self) -> Vec<ledger::Object> {
+    /// Notes that an orphan is told of; false where it was before.
+    pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
+        lock(&self.inside).told.insert(generation)
+    }
+
+    /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
+    /// all its references.
+    pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
         let mut inside = lock(&self.inside);
-        let mut orphans = inside.orphans();
+        let mut orphans = inside.orphans(at_end);
         orphans.retain(|object| inside.told.insert(object.generation));
         orphans
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        lock(&self.inside).orphans().len() as u64
+        lock(&self.inside).orphans(false).len() as u64
     }
 }
 

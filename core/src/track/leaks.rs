@@ -105,7 +105,7 @@ impl Tracker {
             }
         });
         if lives_on {
-            self.add_orphans(&mut groups, file, certain);
+            self.add_orphans(&mut groups, file, false, certain);
         }
         self.counted_groups(groups)
     }
@@ -120,7 +120,7 @@ impl Tracker {
         });
         for file in self.files() {
             if file.has_open_contexts() {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
+                self.add_orphans(&mut groups, &file, false, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
@@ -142,29 +142,46 @@ impl Tracker {
         let mut groups = Groups::default();
         let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
+        self.each_reference(|_, reference| {
+            if let (Some(file), Some(generation)) = (self.present_file(reference.file), reference.generation)
+                && is_accounted_for(reference)
+            {
+                file.tell_orphan(generation);
+            }
+        });
         self.each_reference(|address, reference| {
             if !reference.may_be_lost() {
                 return;
             }
-            let Some(file) = self.file(reference.file) else { return };
+            let Some(file) = self.present_file(reference.file) else { return };
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
-            if let Some(fault) = at_exit(reference, &file, held(reference.file), leaks, world) {
+            if let Some(fault) = at_exit(reference, &file, held(file.index), leaks, world) {
                 groups.add(fault, address, reference);
             }
         });
         for file in self.files() {
-            if held(file.index) {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
+            if file.has_open_contexts() && held(file.index) {
+                self.add_orphans(&mut groups, &file, true, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
     }
 
+    /// The device file of this index, as it was met anew if this process had left it in between.
+    fn present_file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
+        let file = self.file(index)?;
+        if file.has_open_contexts() {
+            return Some(file);
+        }
+        let is_it = |other: &Arc<DeviceFile>| other.has_open_contexts() && other.id.is_some() && other.id == file.id;
+        Some(self.files().into_iter().find(is_it).unwrap_or(file))
+    }
+
     /// Objects that live on without a reference, in a device file that lives on.
-    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, certain: impl Fn() -> bool) {
-        let orphans = file.take_orphans();
+    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, at_end: bool, certain: impl Fn() -> bool) {
+        let orphans = file.take_orphans(at_end);
         if orphans.is_empty() {
             return;
         }
@@ -231,6 +248,12 @@ fn judge_failure(groups: &mut Groups, address: usize, reference: &mut Reference)
     true
 }
 
+/// At exit: a live reference whose loss is told otherwise than by its object, or is not to be told.
+fn is_accounted_for(reference: &Reference) -> bool {
+    let lost = reference.context_closed && (reference.kind == Kind::Pd || reference.origin == Origin::Imported);
+    reference.is_live() && (reference.ignored || !reference.inherited && (reference.failure.is_some() || lost))
+}
+
 fn at_exit(
     reference: &Reference,
     file: &DeviceFile,
@@ -251,7 +274,9 @@ fn at_exit(
     }
     let generation = reference.generation?;
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation) => Some(orphaned(world.sees_everyone(file))),
+        Fate::Alive if !file.is_referred_elsewhere(generation) => {
+            file.tell_orphan(generation).then(|| orphaned(world.sees_everyone(file)))
+        }
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

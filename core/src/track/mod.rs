@@ -26,7 +26,7 @@ mod table;
 pub use acquire::{BirthToken, Newborn};
 pub use child::{Child, ChildKind, Named, NewChild, PdObject};
 pub use children::{ChildEndToken, ChildToken};
-pub use clue::{Clue, Sighting};
+pub use clue::{Clue, Elsewhere, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, Closed, OpenedContext};
 pub use facts::{Current, Death};
@@ -66,8 +66,13 @@ pub trait World: Sync {
     fn is_held_by_silent(&self, file: &DeviceFile) -> Option<bool>;
 
     /// Where else on this host a live object of this kind and handle is known, and of this second id where one is given:
-    /// one that was exported, then.
-    fn sighted_elsewhere(&self, here: &DeviceFile, which: (Kind, Handle, Option<u32>)) -> Option<Sighting>;
+    /// one that was exported, then. It may give up when there is too much to look at.
+    fn sighted_elsewhere(&self, here: &DeviceFile, which: (Kind, Handle, Option<u32>)) -> Elsewhere;
+
+    /// All processes that hold this device file tell what they have.
+    fn tells_everyone(&self, file: &DeviceFile) -> bool {
+        self.is_held_by_strangers(file) != Some(true) && self.is_held_by_silent(file) != Some(true)
+    }
 
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     fn history_is_whole(&self, file: &DeviceFile) -> bool {

@@ -111,7 +111,7 @@ impl Tracker {
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(reference, end);
+        let view = self.release_view(reference, end, world);
         let others = view.others;
         let faults = check::release(&view, end);
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
@@ -140,14 +140,16 @@ impl Tracker {
         Look::Done(verdict)
     }
 
-    fn release_view<'a>(&self, reference: &'a Reference, end: End) -> ReleaseView<'a> {
+    fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
         let file = self.file(reference.file);
         let (fate, others) = match (&file, reference.generation) {
             (Some(file), Some(generation)) => {
                 // Who else there is matters to a destroy, and to giving up what one owns.
-                let asks = end == End::Destroy || reference.origin == Origin::Owned;
+                let gives_up = end == End::Unimport && reference.origin == Origin::Owned;
                 let fate = file.fate(reference.kind, reference.handle, generation);
-                (fate, asks && file.has_others(generation))
+                let others = (end == End::Destroy || gives_up) && file.has_others(generation);
+                // Seldom: what one gives up and nobody is known to have, somebody who does not tell may have.
+                (fate, others || gives_up && fate == check::Fate::Alive && !world.tells_everyone(file))
             }
             _ => (check::Fate::Unknown, false),
         };
@@ -242,12 +244,12 @@ impl Tracker {
         let mut shard = self.table.at(token.address);
         let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };
         reference.state = State::Live;
-        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
-            // Nothing has this handle: the object went where we did not see it.
-            file.vanished(generation);
-        }
         if self.file(token.file).is_some_and(|file| file.note_errno(error) || file.is_gone()) {
             return Vec::new();
+        }
+        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
+            // Nothing has this handle: the object went where nobody saw it.
+            file.vanished(token.kind, token.handle, generation, mark);
         }
         reference.failure = Some(Failure { errno: error, mark, told: false });
         let rule = match token.kind {

@@ -18,6 +18,8 @@ pub enum Events {
     Asynchronous,
     /// Of completion queues.
     Completion,
+    /// Of what the firmware made.
+    Firmware,
 }
 
 #[derive(Debug)]

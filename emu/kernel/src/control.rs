@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::device::Device;
+use crate::methods;
 use crate::server::World;
 use crate::wire;
 
@@ -19,6 +20,8 @@ enum Request {
     Stats,
     /// The next request of this kind fails.
     Fail { kind: String, errno: i32, device: Option<usize> },
+    /// From now on freed umem ids, pdns and other numbers of the device come back at once.
+    Reuse { device: usize },
     /// The device is pulled out.
     Remove { device: usize },
     /// It is put back, as a new device: what was open stays dead.
@@ -44,6 +47,9 @@ pub fn serve(world: &World, connection: BorrowedFd<'_>) {
 fn answer(world: &World, request: Request) -> Value {
     match request {
         Request::Stats => stats(world),
+        Request::Fail { kind, .. } if !methods::kinds().contains(kind.as_str()) => {
+            json!({ "error": format!("there is no kind of request '{kind}'") })
+        }
         // Errno 0 takes back what was asked for before.
         Request::Fail { kind, errno, device } => with_device(world, device.unwrap_or(0), |_, device| {
             device.faults.retain(|(known, _)| errno != 0 || *known != kind);
@@ -51,6 +57,7 @@ fn answer(world: &World, request: Request) -> Value {
                 device.faults.push((kind, errno));
             }
         }),
+        Request::Reuse { device } => with_device(world, device, |_, device| device.reuses = true),
         // The socket keeps listening under another name, so that nobody finds it.
         Request::Remove { device } => with_device(world, device, |index, device| {
             device.removed = true;

@@ -23,26 +23,55 @@ pub enum Type {
     Qp,
     /// Shared receive queue.
     Srq,
+    /// Work queue.
+    Wq,
+    /// Table of work queues.
+    Table,
+    /// Domain of extended reliable connections.
+    Xrcd,
+    /// Device memory.
+    Dm,
+    /// Something that the firmware made.
+    Devx,
+    /// Steering rule.
+    Flow,
+    /// Counters of steering rules.
+    Counters,
+    /// Emulation doorbell.
+    Var,
+    /// Packet rate.
+    Pp,
 }
 
 impl Type {
-    /// All of them.
-    pub const ALL: [Type; 8] = [Type::Pd, Type::Mr, Type::Mw, Type::Umem, Type::Uar, Type::Cq, Type::Qp, Type::Srq];
-
-    /// The word in counts.
-    pub fn word(self) -> &'static str {
-        match self {
-            Type::Pd => "pd",
-            Type::Mr => "mr",
-            Type::Mw => "mw",
-            Type::Umem => "umem",
-            Type::Uar => "uar",
-            Type::Cq => "cq",
-            Type::Qp => "qp",
-            Type::Srq => "srq",
-        }
-    }
+    /// All of them, with their words in counts.
+    pub const ALL: [(Type, &str); 17] = [
+        (Type::Pd, "pd"),
+        (Type::Mr, "mr"),
+        (Type::Mw, "mw"),
+        (Type::Umem, "umem"),
+        (Type::Uar, "uar"),
+        (Type::Cq, "cq"),
+        (Type::Qp, "qp"),
+        (Type::Srq, "srq"),
+        (Type::Wq, "wq"),
+        (Type::Table, "rwq_ind_table"),
+        (Type::Xrcd, "xrcd"),
+        (Type::Dm, "dm"),
+        (Type::Devx, "devx_obj"),
+        (Type::Flow, "flow"),
+        (Type::Counters, "counters"),
+        (Type::Var, "var"),
+        (Type::Pp, "pp"),
+    ];
 }
+
+/// What is mapped is whole pages.
+pub const PAGE: u64 = 4096;
+/// Device memory of one device.
+pub const DEVICE_MEMORY: u64 = 128 << 10;
+/// The size that pieces of device memory are multiples of.
+pub const DEVICE_PIECE: u64 = 64;
 
 /// The spaces of numbers that a device gives out. A number is unique in its space, over all device files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,10 +84,22 @@ pub enum Space {
     Key,
     /// cqns.
     Cq,
-    /// qpns.
+    /// qpns, and those of work queues.
     Qp,
     /// srqns.
     Srq,
+    /// Tables of work queues.
+    Table,
+    /// Domains of extended reliable connections.
+    Domain,
+    /// Doorbell pages.
+    Page,
+    /// Packet rates.
+    Rate,
+    /// Sets of queue counters.
+    CounterSet,
+    /// All else that the firmware makes.
+    Firmware,
 }
 
 impl Space {
@@ -69,8 +110,10 @@ impl Space {
             Space::Pd => (0x20, 1 << 20),
             Space::Umem => (1, 1 << 18),
             Space::Key => (0x10, 1 << 23),
-            Space::Cq | Space::Srq => (0x10, 1 << 20),
+            Space::Cq | Space::Srq | Space::Table | Space::Domain | Space::Firmware => (0x10, 1 << 20),
             Space::Qp => (0x40, 1 << 20),
+            Space::Page => (1, 1 << 16),
+            Space::Rate | Space::CounterSet => (1, 1 << 7),
         }
     }
 }
@@ -81,14 +124,16 @@ pub enum More {
     /// Nothing.
     #[default]
     Nothing,
-    /// A memory region's range.
-    Range { length: u64, iova: u64 },
-    /// Memory that is mapped at this offset of the device file.
+    /// A memory region's range, and what may be done with it.
+    Range { length: u64, iova: u64, access: u32 },
+    /// Memory of this length that is mapped at this offset of the device file.
     Mapped { offset: u64, memory: OwnedFd, length: u64 },
     /// A queue pair.
     Queue(Box<Queue>),
-    /// The size of a shared receive queue, and its limit.
-    Shared { max_wr: u32, max_sge: u32, limit: u32 },
+    /// The size of a shared receive queue, its limit, and whether it is of an XRC domain.
+    Shared { max_wr: u32, max_sge: u32, limit: u32, xrc: bool },
+    /// A work queue's state.
+    Receiving { state: u32 },
 }
 
 /// An object.
@@ -121,8 +166,8 @@ impl Object {
     }
 
     /// The same, made with other objects.
-    pub fn using(mut self, handles: &[u32]) -> Self {
-        self.uses = handles.to_vec();
+    pub fn using(mut self, others: &[(u32, Type)]) -> Self {
+        self.uses = others.iter().map(|(handle, _)| *handle).collect();
         self
     }
 

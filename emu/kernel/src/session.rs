@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::ioctl::Call;
 use crate::locks::{Owner, Wish};
 use crate::methods::{self, Client};
+use crate::object::PAGE;
 use crate::server::Connected;
 use crate::ufile::Ufile;
 use crate::wire::{self, Answer, Talk};
@@ -119,7 +120,7 @@ fn ioctl(client: &Client, address: u64, bytes: &[u8], talk: &Talk) -> Answer<()>
 fn map(client: &Client, offset: u64, length: u64, talk: &Talk) -> Answer<()> {
     let memory: Answer<OwnedFd> = client.with(|_, ufile| {
         let (memory, size) = ufile.memory(offset).ok_or(libc::EINVAL)?;
-        if length == 0 || length > size {
+        if length == 0 || length > size.next_multiple_of(PAGE) {
             return Err(libc::EINVAL);
         }
         memory.try_clone().map_err(|_| libc::ENOMEM)

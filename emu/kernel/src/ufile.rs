@@ -68,8 +68,18 @@ impl Ufile {
 
     /// The object of this handle: ENOENT where there is none, EINVAL where it is of another type.
     pub fn find(&self, handle: u32, what: Type) -> Answer<&Object> {
-        let object = self.objects.get(&handle).ok_or(libc::ENOENT)?;
+        let object = self.any(handle)?;
         if object.what == what { Ok(object) } else { Err(libc::EINVAL) }
+    }
+
+    /// Whether all of these are there, and of these types.
+    pub fn find_all(&self, wanted: &[(u32, Type)]) -> Answer<()> {
+        wanted.iter().try_for_each(|(handle, what)| self.find(*handle, *what).map(drop))
+    }
+
+    /// The object of this handle, of any type.
+    pub fn any(&self, handle: u32) -> Answer<&Object> {
+        self.objects.get(&handle).ok_or(libc::ENOENT)
     }
 
     /// What is kept of the object of this handle, to be changed.
@@ -153,7 +163,7 @@ mod tests {
     }
 
     fn mr(pd: u32, pinned: u64) -> Object {
-        Object::new(Type::Mr).using(&[pd]).pinning(pinned)
+        Object::new(Type::Mr).using(&[(pd, Type::Pd)]).pinning(pinned)
     }
 
     #[test]
@@ -190,7 +200,7 @@ mod tests {
     fn what_is_used_twice_is_busy_until_its_only_user_goes() {
         let mut ufile = Ufile::default();
         let cq = ufile.add(Object::new(Type::Cq));
-        let qp = ufile.add(Object::new(Type::Qp).using(&[cq, cq]));
+        let qp = ufile.add(Object::new(Type::Qp).using(&[(cq, Type::Cq), (cq, Type::Cq)]));
         assert_eq!(ufile.destroy(cq, Type::Cq).unwrap_err(), libc::EBUSY);
         ufile.destroy(qp, Type::Qp).unwrap();
         ufile.destroy(cq, Type::Cq).unwrap();

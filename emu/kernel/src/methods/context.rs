@@ -1,8 +1,9 @@
 //! Contexts and queries of device and port.
 
-use super::{CORE_OUT, Client, UHW_IN, UHW_OUT, known_size, needs_room};
+use super::{CORE_OUT, Client, UHW_IN, UHW_OUT, known_size, needs_room, wq};
 use crate::channel::Events;
 use crate::ioctl::{Call, DRIVER, u32_at};
+use crate::object::DEVICE_MEMORY;
 use crate::wire::Answer;
 
 /// Completion vectors.
@@ -11,6 +12,14 @@ pub const COMP_VECTORS: u32 = 4;
 const CORE_SUPPORT: u64 = 1;
 /// MLX5_IB_ALLOC_UCTX_DEVX.
 const DEVX: u32 = 1;
+
+/// MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY, and the key: of a region that swallows what is written. It is below
+/// all keys that are given out.
+const DUMP_FILL: u32 = 2;
+const DUMP_FILL_KEY: u32 = 0x400;
+/// IB_UVERBS_DEVICE_…: an active port is told of, GUIDs, receivers can be not ready, memory windows (also of type 2B),
+/// extended reliable connections, steering.
+const CAPABILITIES: u32 = 1 << 10 | 1 << 11 | 1 << 12 | 1 << 17 | 1 << 20 | 1 << 24 | 1 << 29;
 
 /// A struct being filled field by field.
 #[derive(Default)]
@@ -50,13 +59,13 @@ fn mlx5_context() -> Vec<u8> {
         // num_ports, flow_action_flags
         .u16s(&[1, 0])
         // comp_mask, response_length
-        .u32s(&[0, 72])
+        .u32s(&[DUMP_FILL, 72])
         // cqe_version, cmds_supp_uhw, eth_min_inline, clock_info_versions
         .u8s(&[1, 3, 2, 0])
         // hca_core_clock_offset
         .u64s(&[0])
         // log_uar_size, num_uars_per_page, num_dyn_bfregs, dump_fill_mkey
-        .u32s(&[12, 1, 0, 0])
+        .u32s(&[12, 1, 0, DUMP_FILL_KEY])
         .0
 }
 
@@ -100,13 +109,6 @@ pub fn completion_channel(client: &Client, call: &Call<'_>) -> Answer<()> {
     call.output_fd(CORE_OUT, fd)
 }
 
-/// MLX5_IB_METHOD_DEVX_OTHER: firmware commands that make nothing. All answers are zero: status good, no capabilities.
-pub fn devx_other(client: &Client, call: &Call<'_>) -> Answer<()> {
-    client.with_context(|_, _| Ok(()))?;
-    call.output(DRIVER + 1, &[]);
-    call.flush()
-}
-
 /// struct ib_uverbs_query_device_resp (ib_user_verbs.h).
 fn device() -> Vec<u8> {
     let guid = 0x0012_4bff_fe00_0001_u64.to_be();
@@ -114,7 +116,7 @@ fn device() -> Vec<u8> {
         // fw_ver, node_guid, sys_image_guid, max_mr_size, page_size_cap
         .u64s(&[16_u64 << 32 | 35 << 16 | 3006, guid, guid, u64::MAX, 0xffff_ffff_ffff_f000])
         // vendor_id, vendor_part_id, hw_ver, max_qp, max_qp_wr, device_cap_flags
-        .u32s(&[0x02c9, 4119, 0, 1 << 18, 32_768, 0])
+        .u32s(&[0x02c9, 4119, 0, 1 << 18, 32_768, CAPABILITIES])
         // max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd
         .u32s(&[30, 30, 1 << 24, 4_194_303, 1 << 24, 1 << 24])
         // max_qp_rd_atom … max_ee_init_rd_atom, atomic_cap
@@ -122,7 +124,7 @@ fn device() -> Vec<u8> {
         // max_ee, max_rdd, max_mw, max_raw_ipv6_qp, max_raw_ethy_qp
         .u32s(&[0, 0, 1 << 24, 0, 0])
         // max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach, max_ah, max_fmr, max_map_per_fmr
-        .u32s(&[0, 0, 0, 1 << 24, 0, 0])
+        .u32s(&[1 << 21, 240, 240 << 21, 1 << 24, 0, 0])
         // max_srq, max_srq_wr, max_srq_sge
         .u32s(&[1 << 23, 32_767, 31])
         // max_pkeys
@@ -140,16 +142,36 @@ pub fn query_device(client: &Client, call: &Call<'_>) -> Answer<()> {
     call.flush()
 }
 
-/// IB_USER_VERBS_EX_CMD_QUERY_DEVICE: the same, with a tail of which nothing is there.
+/// The tail of struct ib_uverbs_ex_query_device_resp.
+fn extended() -> Vec<u8> {
+    Fields::default()
+        // odp_caps, timestamp_mask, hca_core_clock, device_cap_flags_ex
+        .u64s(&[0, 0, 0, 0, 0, u64::from(CAPABILITIES)])
+        // rss_caps: raw packets only, tables, their size
+        .u32s(&[1 << 8, 1 << 16, 1 << wq::TABLE_MAX, 0])
+        // max_wq_type_rq, raw_packet_caps
+        .u32s(&[1 << 18, 0])
+        // tm_caps, cq_moderation_caps, max_dm_size, xrc_odp_caps
+        .u64s(&[0, 0, 0, 0, DEVICE_MEMORY, 0])
+        .0
+}
+
+/// struct mlx5_ib_query_device_resp, of which only packets' hashes are there.
+fn mlx5_device(room: u32) -> Vec<u8> {
+    const FIELDS: u64 = 0xff;
+    const TOEPLITZ: u8 = 1;
+    Fields::default().u32s(&[0, room, 0, 0]).u64s(&[FIELDS]).u8s(&[TOEPLITZ]).0
+}
+
+/// IB_USER_VERBS_EX_CMD_QUERY_DEVICE: the same, with a tail.
 pub fn query_device_ex(client: &Client, call: &Call<'_>) -> Answer<()> {
-    const LENGTH: usize = 304;
     let room = call.room(CORE_OUT);
     needs_room(call, CORE_OUT, device().len() + 8)?;
     client.with_context(|_, _| Ok(()))?;
-    let length = u32::try_from(room.min(LENGTH)).map_err(|_| libc::EINVAL)?;
-    call.output(CORE_OUT, &Fields(device()).u32s(&[0, length]).0);
+    let length = u32::try_from(room.min(device().len() + 8 + extended().len())).map_err(|_| libc::EINVAL)?;
+    call.output(CORE_OUT, &[Fields(device()).u32s(&[0, length]).0, extended()].concat());
     let driver = u32::try_from(call.room(UHW_OUT)).map_err(|_| libc::EINVAL)?;
-    call.output(UHW_OUT, &Fields::default().u32s(&[0, driver]).0);
+    call.output(UHW_OUT, &mlx5_device(driver));
     call.flush()
 }
 

@@ -1,15 +1,21 @@
 //! What each method of each object does: one file for each class of objects.
 
 mod context;
+mod counters;
 mod cq;
+mod devx;
+mod flow;
 mod mr;
+mod pages;
 mod pd;
 pub mod qp;
 mod srq;
 mod transition;
-mod uar;
 mod umem;
+mod wq;
+mod xrcd;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::channel::Events;
@@ -97,16 +103,49 @@ fn method(object: u16, method: u16) -> Option<Method> {
         (4, 1) => ending("destroy_qp", &[0, 1], qp::destroy),
         (5, 0) => creating("create_srq", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, D, D + 1], srq::create),
         (5, 1) => ending("destroy_srq", &[0, 1], |client, call| end_told(client, call, Type::Srq, 4)),
+        (7, 0) => creating("reg_dm_mr", &[0, 1, 2, 3, 4, 5, 6, 7], mr::register_dm),
         (7, 1) => ending("dereg_mr", &[0], |client, call| end(client, call, 0, Type::Mr)),
         (7, 3) => creating("query_mr", &[0, 1, 2, 3, 4], mr::query),
         (7, 4) => creating("reg_dmabuf_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, D], mr::register_dmabuf),
         (7, 5) => creating("reg_mr", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], mr::register_ex),
         (8, 0) => ending("dealloc_mw", &[0], |client, call| end(client, call, 0, Type::Mw)),
+        (9, 0) => ending("destroy_flow", &[0], |client, call| end(client, call, 0, Type::Flow)),
+        (10, 0) => ending("close_xrcd", &[0], |client, call| end(client, call, 0, Type::Xrcd)),
+        (11, 0) => ending("destroy_rwq_ind_table", &[0], |client, call| end(client, call, 0, Type::Table)),
+        (12, 0) => creating("create_wq", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, D, D + 1], wq::create),
+        (12, 1) => ending("destroy_wq", &[0, 1], |client, call| end_told(client, call, Type::Wq, 4)),
+        (14, 0) => creating("alloc_dm", &[0, 1, 2, D, D + 1, D + 2], pages::alloc_dm),
+        (14, 1) => ending("free_dm", &[0], |client, call| end(client, call, 0, Type::Dm)),
+        (14, 0x1001) => creating("query_dm", &[D, D + 1, D + 2, D + 3], pages::query_dm),
+        (15, 0) => creating("create_counters", &[0], counters::create),
+        (15, 1) => ending("destroy_counters", &[0], |client, call| end(client, call, 0, Type::Counters)),
+        (15, 2) => creating("read_counters", &[0, 1, 2], counters::read),
         (16, 0) => creating("alloc_async_fd", &[0], context::async_fd),
-        (0x1000, D) => creating("devx_other", &[D, D + 1], context::devx_other),
+        (18, 0) => creating("export_dmabuf_fd", &[0, 1], pages::export),
+        (DRIVER.., _) => return drivers(object, method),
+        _ => return None,
+    })
+}
+
+/// The same of the objects that are mlx5's own.
+fn drivers(object: u16, method: u16) -> Option<Method> {
+    const D: u16 = DRIVER;
+    Some(match (object, method) {
+        (0x1000, D) => creating("devx_other", &[D, D + 1], devx::other),
+        (0x1000, 0x1002) => creating("devx_query_eqn", &[D, D + 1], devx::event_queue),
+        (0x1000, 0x1003) => creating("devx_subscribe_event", &[D, D + 1, D + 2, D + 3, D + 4], devx::subscribe),
+        (0x1001, D) => creating("devx_obj_create", &[D, D + 1, D + 2], devx::create),
+        (0x1001, 0x1001) => ending("devx_obj_destroy", &[D], |client, call| end(client, call, D, Type::Devx)),
+        (0x1001, 0x1002) => creating("devx_obj_modify", &[D, D + 1, D + 2], devx::ask),
+        (0x1001, 0x1003) => creating("devx_obj_query", &[D, D + 1, D + 2], devx::ask),
         (0x1002, D) => creating("umem_reg", &[D, D + 1, D + 2, D + 3, D + 4, D + 5, D + 6], umem::register),
         (0x1002, 0x1001) => ending("umem_dereg", &[D], |client, call| end(client, call, D, Type::Umem)),
-        (0x1008, D) => creating("alloc_uar", &[D, D + 1, D + 2, D + 3, D + 4], uar::alloc),
+        (0x1005, D) => creating("devx_create_event_channel", &[D, D + 1], devx::event_channel),
+        (0x1006, D) => creating("alloc_var", &[D, D + 1, D + 2, D + 3, D + 4], pages::alloc_var),
+        (0x1006, 0x1001) => ending("free_var", &[D], |client, call| end(client, call, D, Type::Var)),
+        (0x1007, D) => creating("pp_alloc", &[D, D + 1, D + 2, D + 3], pages::alloc_rate),
+        (0x1007, 0x1001) => ending("pp_free", &[D], |client, call| end(client, call, D, Type::Pp)),
+        (0x1008, D) => creating("alloc_uar", &[D, D + 1, D + 2, D + 3, D + 4], pages::alloc_uar),
         (0x1008, 0x1001) => ending("destroy_uar", &[D], |client, call| end(client, call, D, Type::Uar)),
         _ => return None,
     })
@@ -137,15 +176,28 @@ fn written(command: u64) -> Option<Method> {
         31 => ("detach_mcast", qp::detach),
         33 => ("modify_srq", srq::modify),
         34 => ("query_srq", srq::query),
+        37 => ("open_xrcd", xrcd::open),
         EXTENDED..=EXTENDED_END => match command - EXTENDED {
             1 => ("query_device", context::query_device_ex),
             26 => ("modify_qp", qp::modify_ex),
+            50 => ("create_flow", flow::create),
+            53 => ("modify_wq", wq::modify),
+            55 => ("create_rwq_ind_table", wq::create_table),
             57 => ("modify_cq", cq::modify),
             _ => return None,
         },
         _ => return None,
     };
     Some(creating(name, ATTRIBUTES, run))
+}
+
+/// All kinds of requests, as `emu-control fail` names them.
+pub fn kinds() -> BTreeSet<&'static str> {
+    const SECOND_GENERATION: u64 = 0x8000_0000;
+    let methods = || (0..0x20).chain(DRIVER..DRIVER + 0x10);
+    let called = methods().flat_map(|object| methods().filter_map(move |number| method(object, number)));
+    let commands = (0..0x100).flat_map(|command| [command, SECOND_GENERATION + command]);
+    called.chain(commands.filter_map(written)).map(|method| method.name).collect()
 }
 
 /// The method that a call is for. What is refused must be refused with EOPNOTSUPP wherever a kernel may know it:
@@ -233,6 +285,14 @@ fn optional32(call: &Call<'_>, id: u16) -> Answer<u32> {
     if call.has(id) { number32(call, id) } else { Ok(0) }
 }
 
+/// Whether a process has CAP_NET_RAW, as far as can be seen.
+fn has_net_raw(process: i32) -> bool {
+    const NET_RAW: u32 = 13;
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits >> NET_RAW & 1 == 1)
+}
+
 /// Numbers as a program reads them.
 fn words(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
@@ -264,4 +324,18 @@ fn needs_room(call: &Call<'_>, id: u16, size: usize) -> Answer<()> {
 /// Bytes past the struct that this kernel knows must be zero.
 fn known_size(bytes: &[u8], size: usize) -> Answer<()> {
     if bytes.iter().skip(size).any(|byte| *byte != 0) { Err(libc::EOPNOTSUPP) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_documented_and_nothing_else() {
+        let text = include_str!("../../../../docs/emulator.md");
+        let (_, rest) = text.split_once("Kinds are called").unwrap();
+        let (list, _) = rest.split_once("\n\n").unwrap();
+        let documented: BTreeSet<&str> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(documented, kinds());
+    }
 }

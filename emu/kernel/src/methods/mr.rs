@@ -1,8 +1,9 @@
 //! Memory regions.
 
-use super::{CORE_IN, CORE_OUT, Client, announce, needs_room, number32, words};
-use crate::ioctl::{Call, u32_at, u64_at};
+use super::{CORE_IN, CORE_OUT, Client, announce, needs_room, number32, optional32, words};
+use crate::ioctl::{Call, DRIVER, u32_at, u64_at};
 use crate::object::{More, Object, Space, Type};
+use crate::ufile::Ufile;
 use crate::wire::Answer;
 
 /// ib_user_ioctl_verbs.h, enum ib_uverbs_access_flags.
@@ -38,12 +39,12 @@ fn pin(client: &Client, call: &Call<'_>, address: u64, length: u64, access: u32)
 }
 
 /// A memory region with a key of its own.
-fn create(client: &Client, wish: &Wish, pinned: u64) -> Answer<(u32, u32)> {
+fn create(client: &Client, wish: &Wish, uses: &[(u32, Type)], pinned: u64) -> Answer<(u32, u32)> {
     client.with_context(|device, ufile| {
-        ufile.find(wish.pd, Type::Pd)?;
+        ufile.find_all(uses)?;
         let index = device.new_number(Space::Key)?;
-        let range = More::Range { length: wish.length, iova: wish.iova };
-        let region = Object::new(Type::Mr).numbered(Space::Key, index).using(&[wish.pd]).pinning(pinned).with(range);
+        let range = More::Range { length: wish.length, iova: wish.iova, access: wish.access };
+        let region = Object::new(Type::Mr).numbered(Space::Key, index).using(uses).pinning(pinned).with(range);
         Ok((ufile.add(region), key(index)))
     })
 }
@@ -65,7 +66,7 @@ pub fn register(client: &Client, call: &Call<'_>) -> Answer<()> {
     check_access(wish.access)?;
     client.with_context(|_, ufile| ufile.find(wish.pd, Type::Pd).map(drop))?;
     let pinned = pin(client, call, start, length, wish.access)?;
-    let (handle, key) = create(client, &wish, pinned)?;
+    let (handle, key) = create(client, &wish, &[(wish.pd, Type::Pd)], pinned)?;
     call.output(CORE_OUT, &words(&[handle, key, key]));
     announce(client, call, handle, Type::Mr)
 }
@@ -91,14 +92,45 @@ pub fn register_ex(client: &Client, call: &Call<'_>) -> Answer<()> {
 /// UVERBS_METHOD_REG_DMABUF_MR.
 pub fn register_dmabuf(client: &Client, call: &Call<'_>) -> Answer<()> {
     let wish = Wish { pd: call.handle(1)?, length: call.number(3)?, iova: call.number(4)?, access: number32(call, 6)? };
+    if optional32(call, DRIVER)? != 0 {
+        // No data-direct path to the memory.
+        return Err(libc::EOPNOTSUPP);
+    }
     check_access(wish.access)?;
     client.with_context(|_, ufile| ufile.find(wish.pd, Type::Pd).map(drop))?;
     super::umem::check_dmabuf(call, 5, call.number(2)?, wish.length)?;
     made(client, call, &wish, 0, [0, 7, 8])
 }
 
-fn made(client: &Client, call: &Call<'_>, wish: &Wish, pinned: u64, [handle_id, lkey, rkey]: [u16; 3]) -> Answer<()> {
-    let (handle, key) = create(client, wish, pinned)?;
+/// UVERBS_METHOD_DM_MR_REG: a region of device memory, which begins at address 0.
+pub fn register_dm(client: &Client, call: &Call<'_>) -> Answer<()> {
+    const ZERO_BASED: u32 = 1 << 5;
+    let (pd, dm) = (call.handle(3)?, call.handle(5)?);
+    let (offset, length, access) = (call.number(1)?, call.number(2)?, number32(call, 4)?);
+    let size = client.with_context(|_, ufile| {
+        ufile.find(pd, Type::Pd)?;
+        match ufile.find(dm, Type::Dm)?.more {
+            More::Mapped { length, .. } => Ok(length),
+            _ => Err(libc::EINVAL),
+        }
+    })?;
+    check_access(access)?;
+    if access & ZERO_BASED == 0 || offset.checked_add(length).is_none_or(|end| end > size) {
+        return Err(libc::EINVAL);
+    }
+    let wish = Wish { pd, length, iova: 0, access };
+    let (handle, key) = create(client, &wish, &[(pd, Type::Pd), (dm, Type::Dm)], 0)?;
+    told(client, call, (handle, key), [0, 6, 7])
+}
+
+fn made(client: &Client, call: &Call<'_>, wish: &Wish, pinned: u64, ids: [u16; 3]) -> Answer<()> {
+    let made = create(client, wish, &[(wish.pd, Type::Pd)], pinned)?;
+    told(client, call, made, ids)
+}
+
+/// Tells of a region by attributes: its handle and its keys.
+fn told(client: &Client, call: &Call<'_>, made: (u32, u32), [handle_id, lkey, rkey]: [u16; 3]) -> Answer<()> {
+    let (handle, key) = made;
     call.new_handle(handle_id, handle)?;
     call.output(lkey, &key.to_ne_bytes());
     call.output(rkey, &key.to_ne_bytes());
@@ -113,33 +145,41 @@ pub fn reregister(client: &Client, call: &Call<'_>) -> Answer<()> {
     needs_room(call, CORE_OUT, 8)?;
     let input = call.input(CORE_IN)?;
     let (handle, flags) = (u32_at(&input, 8), u32_at(&input, 12));
-    let (start, new_length, new_iova) = (u64_at(&input, 16), u64_at(&input, 24), u64_at(&input, 32));
-    let (new_pd, access) = (u32_at(&input, 40), u32_at(&input, 44));
+    let (start, length, iova) = (u64_at(&input, 16), u64_at(&input, 24), u64_at(&input, 32));
+    let (pd, access) = (u32_at(&input, 40), u32_at(&input, 44));
     if flags == 0 || flags & !(TRANSLATION | CHANGE_PD | ACCESS) != 0 {
         return Err(libc::EINVAL);
     }
-    if flags & ACCESS != 0 {
-        check_access(access)?;
-    }
+    let (old, index) = client.with_context(|_, ufile| changeable(ufile, handle))?;
+    let access = if flags & ACCESS != 0 { access } else { old.access };
+    check_access(access)?;
+    let mut new = Wish { pd: if flags & CHANGE_PD != 0 { pd } else { old.pd }, access, ..old };
+    let mut pinned = None;
     if flags & TRANSLATION != 0 {
-        pin(client, call, start, new_length, access)?;
+        (new.length, new.iova) = (length, iova);
+        pinned = Some(pin(client, call, start, length, access)?);
     }
-    let key = client.with_context(|_, ufile| {
-        if flags & CHANGE_PD != 0 {
-            ufile.find(new_pd, Type::Pd)?;
-        }
-        let index = ufile.find(handle, Type::Mr)?.number.map_or(0, |(_, index)| index);
-        if flags & TRANSLATION != 0 {
-            *ufile.change(handle, Type::Mr)? = More::Range { length: new_length, iova: new_iova };
-            ufile.set_pinned(handle, new_length);
-        }
-        if flags & CHANGE_PD != 0 {
-            ufile.set_uses(handle, &[new_pd]);
-        }
-        Ok(key(index))
+    client.with_context(|_, ufile| {
+        changeable(ufile, handle)?;
+        ufile.find(new.pd, Type::Pd)?;
+        *ufile.change(handle, Type::Mr)? = More::Range { length: new.length, iova: new.iova, access };
+        ufile.set_uses(handle, &[new.pd]);
+        pinned.into_iter().for_each(|bytes| ufile.set_pinned(handle, bytes));
+        Ok(())
     })?;
-    call.output(CORE_OUT, &words(&[key, key]));
+    call.output(CORE_OUT, &words(&[key(index), key(index)]));
     call.flush()
+}
+
+/// What a region is now. One of device memory stays what it is.
+fn changeable(ufile: &Ufile, handle: u32) -> Answer<(Wish, u32)> {
+    let region = ufile.find(handle, Type::Mr)?;
+    match (&region.more, &region.uses[..], region.number) {
+        (&More::Range { length, iova, access }, &[pd], Some((_, index))) => {
+            Ok((Wish { pd, length, iova, access }, index))
+        }
+        _ => Err(libc::EINVAL),
+    }
 }
 
 /// UVERBS_METHOD_QUERY_MR: what import_mr asks.
@@ -149,7 +189,7 @@ pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
         let region = ufile.find(handle, Type::Mr)?;
         let key = region.number.map_or(0, |(_, index)| key(index));
         match region.more {
-            More::Range { length, iova } => Ok((key, length, iova)),
+            More::Range { length, iova, .. } => Ok((key, length, iova)),
             _ => Err(libc::EINVAL),
         }
     })?;
@@ -171,7 +211,7 @@ pub fn allocate_window(client: &Client, call: &Call<'_>) -> Answer<()> {
     let (handle, index) = client.with_context(|device, ufile| {
         ufile.find(pd, Type::Pd)?;
         let index = device.new_number(Space::Key)?;
-        Ok((ufile.add(Object::new(Type::Mw).numbered(Space::Key, index).using(&[pd])), index))
+        Ok((ufile.add(Object::new(Type::Mw).numbered(Space::Key, index).using(&[(pd, Type::Pd)])), index))
     })?;
     call.output(CORE_OUT, &words(&[handle, key(index)]));
     announce(client, call, handle, Type::Mw)

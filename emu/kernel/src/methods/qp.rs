@@ -2,10 +2,11 @@
 
 use super::transition::{self, kind, mask, state};
 use super::{CORE_IN, CORE_OUT, Client, UHW_IN, UHW_OUT, announce, check_channel, end_told, needs_room, optional32};
-use super::{number32, pin, words};
+use super::{has_net_raw, number32, pin, words};
 use crate::channel::Events;
 use crate::ioctl::{Call, u32_at, u64_at};
 use crate::object::{More, Object, Space, Type};
+use crate::ufile::Ufile;
 use crate::wire::Answer;
 
 /// How many work requests a queue can have.
@@ -18,8 +19,6 @@ const CREATE_FLAGS: u32 = 1 << 1 | 1 << 8 | 1 << 9 | 1 << 11 | SIGNAL_ALL;
 /// MLX5_QP_FLAG_…
 const TYPE_DCT: u32 = 1 << 4;
 const DRIVER_FLAGS: u32 = 0xfff;
-/// capabilities(7): CAP_NET_RAW.
-const NET_RAW: u32 = 13;
 
 /// A queue pair.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ pub struct Queue {
 /// UVERBS_METHOD_QP_CREATE.
 pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     let uses = Uses::read(call)?;
-    client.with_context(|_, ufile| uses.check(ufile))?;
+    client.with_context(|_, ufile| ufile.find_all(&uses.all()))?;
     check_channel(client, call, 12, Events::Asynchronous)?;
     let (caps, kind, _name) = (call.input(8)?, number32(call, 9)?, call.number(7)?);
     uses.fit(call, kind)?;
@@ -50,11 +49,12 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     let is_target = kind == kind::DRIVER && u32_at(&driver, 28) & TYPE_DCT != 0;
     let kind = if is_target { kind::DCT } else { kind };
     let caps = [0, 4, 8, 12, 16].map(|at| u32_at(&caps, at));
-    let pinned = if kind == kind::XRC_TGT { 0 } else { pin_queue(client, call, &uses, is_target, &driver)? };
+    client.with_context(|_, ufile| uses.fit_shared(ufile, kind))?;
+    let pinned = pin_any(client, call, &uses, kind, &driver)?;
     let signals_all = flags & SIGNAL_ALL != 0;
     let queue = Queue { kind, state: state::RESET, signals_all, caps, set: [0; MODIFY], groups: Vec::new() };
     let (handle, number) = client.with_context(|device, ufile| {
-        uses.check(ufile)?;
+        ufile.find_all(&uses.all())?;
         let number = device.new_number(Space::Qp)?;
         let qp = Object::new(Type::Qp).numbered(Space::Qp, number).using(&uses.all()).pinning(pinned);
         Ok((ufile.add(qp.with(More::Queue(Box::new(queue)))), number))
@@ -70,57 +70,86 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
 /// The objects that a queue pair is made with.
 struct Uses(Vec<(u16, u32, Type)>);
 
+const XRCD: u16 = 1;
 const PD: u16 = 2;
 const SRQ: u16 = 3;
 const SEND_CQ: u16 = 4;
 const RECV_CQ: u16 = 5;
+const TABLE: u16 = 6;
 
 impl Uses {
     fn read(call: &Call<'_>) -> Answer<Self> {
-        let known = [(PD, Type::Pd), (SRQ, Type::Srq), (SEND_CQ, Type::Cq), (RECV_CQ, Type::Cq)];
-        let given = known.into_iter().filter(|(id, _)| call.has(*id));
+        let known = [(XRCD, Type::Xrcd), (PD, Type::Pd), (SRQ, Type::Srq), (SEND_CQ, Type::Cq), (RECV_CQ, Type::Cq)];
+        let known = known.into_iter().chain([(TABLE, Type::Table)]);
+        let given = known.filter(|(id, _)| call.has(*id));
         given.map(|(id, what)| Ok((id, call.handle(id)?, what))).collect::<Answer<_>>().map(Uses)
-    }
-
-    fn check(&self, ufile: &crate::ufile::Ufile) -> Answer<()> {
-        self.0.iter().try_for_each(|(_, handle, what)| ufile.find(*handle, *what).map(drop))
     }
 
     fn has(&self, id: u16) -> bool {
         self.0.iter().any(|(known, ..)| *known == id)
     }
 
-    fn all(&self) -> Vec<u32> {
-        self.0.iter().map(|(_, handle, _)| *handle).collect()
+    fn all(&self) -> Vec<(u32, Type)> {
+        self.0.iter().map(|(_, handle, what)| (*handle, *what)).collect()
     }
 
     /// Whether a queue pair of this type can be made with these.
     fn fit(&self, call: &Call<'_>, kind: u32) -> Answer<()> {
-        let needed: &[u16] = match kind {
-            kind::RAW if !may_send_frames(call.talk().caller()) => return Err(libc::EPERM),
-            kind::RC | kind::UC | kind::UD | kind::RAW | kind::DRIVER => &[PD, SEND_CQ, RECV_CQ],
+        let (needed, barred): (&[u16], &[u16]) = match kind {
+            kind::RAW if !has_net_raw(call.talk().caller()) => return Err(libc::EPERM),
+            // One that spreads over a table of work queues has no queue of its own to receive with.
+            kind::RAW if self.has(TABLE) => (&[PD], &[RECV_CQ, SRQ, XRCD]),
+            _ if self.has(TABLE) => return Err(libc::EOPNOTSUPP),
+            kind::RC | kind::UC | kind::UD | kind::RAW | kind::DRIVER => (&[PD, SEND_CQ, RECV_CQ], &[XRCD]),
+            kind::XRC_INI => (&[PD, SEND_CQ], &[XRCD, SRQ]),
+            kind::XRC_TGT => (&[XRCD], &[PD, SEND_CQ, RECV_CQ]),
             _ => return Err(libc::EINVAL),
         };
-        if needed.iter().all(|id| self.has(*id)) { Ok(()) } else { Err(libc::EINVAL) }
+        let is_good = needed.iter().all(|id| self.has(*id)) && !barred.iter().any(|id| self.has(*id));
+        if is_good { Ok(()) } else { Err(libc::EINVAL) }
+    }
+
+    /// The shared receive queues of a domain are for the queue pairs of domains, and for no others.
+    fn fit_shared(&self, ufile: &Ufile, kind: u32) -> Answer<()> {
+        let shared = self.0.iter().filter(|(id, ..)| *id == SRQ);
+        for (_, handle, what) in shared {
+            let is_xrc = matches!(ufile.find(*handle, *what)?.more, More::Shared { xrc: true, .. });
+            if is_xrc != (kind == kind::XRC_TGT) {
+                return Err(libc::EINVAL);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Whether a process has CAP_NET_RAW, as far as can be seen.
-fn may_send_frames(process: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits >> NET_RAW & 1 == 1)
+/// struct mlx5_ib_create_qp_rss: rx_hash_fields_mask, rx_hash_function, rx_key_len.
+fn check_hash(driver: &[u8]) -> Answer<()> {
+    const TOEPLITZ: u8 = 1;
+    const KEY: u8 = 40;
+    match (driver.get(8), driver.get(9)) {
+        (Some(&TOEPLITZ), Some(&KEY)) => Ok(()),
+        (Some(&TOEPLITZ), _) => Err(libc::EINVAL),
+        _ => Err(libc::EOPNOTSUPP),
+    }
+}
+
+/// The memory of a new queue pair.
+fn pin_any(client: &Client, call: &Call<'_>, uses: &Uses, kind: u32, driver: &[u8]) -> Answer<u64> {
+    match kind {
+        kind::XRC_TGT => Ok(0),
+        kind::DCT if uses.has(SRQ) => Ok(0),
+        kind::DCT => Err(libc::EINVAL),
+        _ if uses.has(TABLE) => check_hash(driver).map(|()| 0),
+        _ => pin_queue(client, call, driver),
+    }
 }
 
 /// struct mlx5_ib_create_qp: buf_addr, db_addr, sq_wqe_count, rq_wqe_count, rq_wqe_shift, flags, uidx, bfreg_index,
 /// sq_buf_addr. A raw queue pair's two queues lie apart.
-fn pin_queue(client: &Client, call: &Call<'_>, uses: &Uses, is_target: bool, driver: &[u8]) -> Answer<u64> {
+fn pin_queue(client: &Client, call: &Call<'_>, driver: &[u8]) -> Answer<u64> {
     let [sends, receives, shift, flags] = [16, 20, 24, 28].map(|at| u32_at(driver, at));
     if flags & !DRIVER_FLAGS != 0 {
         return Err(libc::EINVAL);
-    }
-    if is_target {
-        return if uses.has(SRQ) { Ok(0) } else { Err(libc::EINVAL) };
     }
     let is_power = |count: u32| count == 0 || count.is_power_of_two();
     if !is_power(sends) || sends > REQUESTS_MAX || receives > REQUESTS_MAX || shift > 31 {
@@ -145,6 +174,14 @@ pub fn destroy(client: &Client, call: &Call<'_>) -> Answer<()> {
         false => Err(libc::EBUSY),
     })?;
     end_told(client, call, Type::Qp, 4)
+}
+
+/// Refuses what packets cannot be steered to.
+pub fn check_target(ufile: &Ufile, handle: u32) -> Answer<()> {
+    match &ufile.find(handle, Type::Qp).map_err(|_| libc::EINVAL)?.more {
+        More::Queue(queue) if queue.kind == kind::UD || queue.kind == kind::RAW => Ok(()),
+        _ => Err(libc::EINVAL),
+    }
 }
 
 fn queue(more: &mut More) -> Answer<&mut Queue> {
@@ -189,27 +226,35 @@ const PATH_GID: usize = 24;
 const PATH_IS_GLOBAL: usize = 30;
 const PATH_PORT: usize = 31;
 
+/// Whether the device has the ports, GIDs and P_Keys: the one port is number 1, its one GID and its one P_Key 0.
+fn is_there(wish: &[u8; MODIFY], asked: u32) -> bool {
+    let is_path = |at: usize| wish[at + PATH_PORT] == 1 && (wish[at + PATH_IS_GLOBAL] == 0 || wish[at + PATH_GID] == 0);
+    let is_good = [
+        (mask::PORT, wish[PORT] == 1),
+        (mask::PKEY, wish[PKEY] | wish[PKEY + 1] == 0),
+        (mask::PATH, is_path(0)),
+        (mask::ALTERNATE, wish[ALTERNATE_PORT] == 1 && is_path(ALTERNATE_PATH)),
+    ];
+    is_good.iter().all(|(bit, is_good)| asked & bit == 0 || *is_good)
+}
+
 impl Queue {
     fn modify(&mut self, wish: &[u8]) -> Answer<()> {
-        let asked = u32_at(wish, MASK);
-        let byte = |at: usize| wish.get(at).copied().unwrap_or(0);
-        // The one port is number 1, its one GID and its one P_Key 0.
-        let bad_path =
-            |at: usize| byte(at + PATH_PORT) != 1 || byte(at + PATH_IS_GLOBAL) != 0 && byte(at + PATH_GID) != 0;
-        let is_bad = asked & mask::PORT != 0 && byte(PORT) != 1
-            || asked & mask::PKEY != 0 && (byte(PKEY) | byte(PKEY + 1)) != 0
-            || asked & mask::PATH != 0 && bad_path(0)
-            || asked & mask::ALTERNATE != 0 && (byte(ALTERNATE_PORT) != 1 || bad_path(ALTERNATE_PATH));
-        let from = if asked & mask::CURRENT != 0 { byte(CURRENT_STATE) } else { self.state };
-        let to = if asked & mask::STATE != 0 { byte(STATE) } else { from };
-        if is_bad || from != self.state {
+        let mut wish: [u8; MODIFY] = wish.get(..MODIFY).and_then(|wish| wish.try_into().ok()).ok_or(libc::ENOSPC)?;
+        let mut asked = transition::meant(self.kind, u32_at(&wish, MASK));
+        let from = if asked & mask::CURRENT != 0 { wish[CURRENT_STATE] } else { self.state };
+        let to = if asked & mask::STATE != 0 { wish[STATE] } else { from };
+        // With another path the port changes too; the kernel adds it to what is asked.
+        if asked & (mask::PATH | mask::PORT) == mask::PATH && to != state::RTR {
+            asked |= mask::PORT;
+            wish[PORT] = wish[PATH_PORT];
+        }
+        if from != self.state || !is_there(&wish, asked) {
             return Err(libc::EINVAL);
         }
         transition::check(self.kind, from, to, asked)?;
-        for (bit, at, length) in PLACES {
-            if let Some(bytes) = wish.get(at..at + length).filter(|_| asked & bit != 0) {
-                self.set[at..at + length].copy_from_slice(bytes);
-            }
+        for (_, at, length) in PLACES.into_iter().filter(|(bit, ..)| asked & bit != 0) {
+            self.set[at..at + length].copy_from_slice(&wish[at..at + length]);
         }
         self.state = to;
         if to == state::RESET {

@@ -10,24 +10,28 @@ use crate::wire::Answer;
 pub const REQUESTS_MAX: u32 = 1 << 15;
 /// How many pieces a receive request can have.
 pub const PIECES_MAX: u32 = 31;
-/// ib_uverbs_srq_type: BASIC. XRC belongs to a domain of its own, TM needs matching hardware.
+/// ib_uverbs_srq_type. Tag matching needs hardware that does it.
 const BASIC: u64 = 0;
 const XRC: u64 = 1;
+const TAG_MATCHING: u64 = 2;
 /// The head of a receive request, and each piece.
 const PIECE: u32 = 16;
 
 /// UVERBS_METHOD_SRQ_CREATE.
 pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     let (pd, kind) = (call.handle(1)?, call.number(9)?);
-    client.with_context(|_, ufile| ufile.find(pd, Type::Pd).map(drop))?;
+    let mut uses = vec![(pd, Type::Pd)];
+    if kind == XRC {
+        uses.extend([(call.handle(2)?, Type::Xrcd), (call.handle(3)?, Type::Cq)]);
+    }
+    client.with_context(|_, ufile| ufile.find_all(&uses))?;
     check_channel(client, call, 10, Events::Asynchronous)?;
     let (max_wr, max_sge) = (number32(call, 5)?, number32(call, 6)?);
     // mlx5 does not look at the limit here, but it must be given.
     let (_limit, _name) = (number32(call, 7)?, call.number(4)?);
     match kind {
-        BASIC => {}
-        XRC => return Err(libc::EOPNOTSUPP),
-        2 => return Err(libc::EOPNOTSUPP),
+        BASIC | XRC => {}
+        TAG_MATCHING => return Err(libc::EOPNOTSUPP),
         _ => return Err(libc::EINVAL),
     }
     if max_wr >= REQUESTS_MAX || max_sge > PIECES_MAX {
@@ -39,10 +43,10 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     let pinned = pin(client, call, u64_at(&driver, 0), u64::from(size) * u64::from(stride), false)?;
     pin(client, call, u64_at(&driver, 8), 8, true)?;
     let (handle, number) = client.with_context(|device, ufile| {
-        ufile.find(pd, Type::Pd)?;
+        ufile.find_all(&uses)?;
         let number = device.new_number(Space::Srq)?;
-        let shared = More::Shared { max_wr: size - 1, max_sge, limit: 0 };
-        let srq = Object::new(Type::Srq).numbered(Space::Srq, number).using(&[pd]).pinning(pinned).with(shared);
+        let shared = More::Shared { max_wr: size - 1, max_sge, limit: 0, xrc: kind == XRC };
+        let srq = Object::new(Type::Srq).numbered(Space::Srq, number).using(&uses).pinning(pinned).with(shared);
         Ok((ufile.add(srq), number))
     })?;
     call.new_handle(0, handle)?;
@@ -75,7 +79,7 @@ pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
     needs_room(call, CORE_OUT, 16)?;
     let handle = u32_at(&call.input(CORE_IN)?, 8);
     let reply = client.with_handles(|_, ufile| match ufile.find(handle, Type::Srq)?.more {
-        More::Shared { max_wr, max_sge, limit } => Ok(words(&[max_wr, max_sge, limit, 0])),
+        More::Shared { max_wr, max_sge, limit, .. } => Ok(words(&[max_wr, max_sge, limit, 0])),
         _ => Err(libc::EINVAL),
     })?;
     call.output(CORE_OUT, &reply);

@@ -136,8 +136,9 @@ fn attributes(kind: u32, from: u8, to: u8) -> Option<(u32, u32)> {
         _ => CURRENT | moving,
     };
     Some(match (from, to) {
-        (_, RESET | ERR) => (0, 0),
+        (_, RESET) => (0, 0),
         (RESET, INIT) => (initial(kind), 0),
+        (INIT.., ERR) => (0, 0),
         (INIT, INIT) if !raw => (0, initial(kind)),
         (INIT, RTR) if raw => (0, 0),
         (INIT, RTR) if is_datagram(kind) => (0, PKEY | QKEY),
@@ -168,6 +169,15 @@ fn initial(kind: u32) -> u32 {
         kind::RAW => PORT,
         kind::UD => PKEY | PORT | QKEY,
         _ => PKEY | PORT | ACCESS,
+    }
+}
+
+/// What is meant by a mask: each half of an extended reliable connection may be given the other's attributes too.
+pub fn meant(kind: u32, mask: u32) -> u32 {
+    match kind {
+        kind::XRC_INI => mask & !(DEST_READS | RNR_TIMER),
+        kind::XRC_TGT => mask & !(READS | RETRY | RNR_RETRY),
+        _ => mask,
     }
 }
 

@@ -113,10 +113,11 @@ impl Bench {
         cc
     }
 
-    fn compile(&self, program: &Program) -> Outcome<PathBuf> {
-        let mut cc = self.cc(&self.core, &program.source, &program.name);
+    /// Trials run at once: each has its own file.
+    fn compile(&self, program: &Program, out: &str) -> Outcome<PathBuf> {
+        let mut cc = self.cc(&self.core, &program.source, out);
         output_of(cc.args(&program.links))?;
-        Ok(self.folder.join(&program.name))
+        Ok(self.folder.join(out))
     }
 
     /// A fresh folder with what the programs open beside themselves.
@@ -132,11 +133,12 @@ impl Bench {
     }
 
     fn guarded(&self, program: &Program) -> Outcome {
-        run::guarded(&self.compile(program)?, &self.scratch(&program.name)?, &program.expectation)
+        let name = &program.name;
+        run::guarded(&self.compile(program, name)?, &self.scratch(name)?, &program.expectation)
     }
 
     fn parity(&self, program: &Program) -> Outcome {
-        let folder = self.scratch(&format!("parity-{}", program.name))?;
-        run::parity(&self.compile(program)?, &folder, &program.expectation)
+        let name = format!("parity-{}", program.name);
+        run::parity(&self.compile(program, &name)?, &self.scratch(&name)?, &program.expectation)
     }
 }

@@ -208,7 +208,7 @@ fn bundled(bench: &Bench) -> Outcome {
     said.must(0, &[("ibv_unimport_pd", "linked"), ("mlx5dv_devx_umem_dereg", "linked")])?;
     said.must_say("/libraries/0/path", "doctor/libmlx5-1.so")?;
     said.must_say("/libraries/1/path", "doctor/libibverbs-1.so")?;
-    said.must_say("/advice", &format!("-o libibverbs={}", bench.folder.join("libibverbs-1.so").display()))
+    said.must_say("/advice", &format!("\"verbsguard run -- {}\"", program.display()))
 }
 
 fn script(bench: &Bench) -> Outcome {

@@ -168,6 +168,7 @@ fn what_is_left_in_a_context_is_counted_by_type() {
     let told = process.tell(&closed.left[0]);
     assert!(told.message.ends_with("was closed with 1 qp, 10 cqs in it"), "{}", told.message);
     assert_eq!(kinds(&told)[0], "context");
+    assert_eq!(told.count, 11);
     assert_eq!(process.0.totals().children, [0; ChildKind::ALL.len()]);
 }
 

@@ -16,7 +16,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 fn child() -> impl Strategy<Value = ChildKind> {
-    prop_oneof![Just(ChildKind::Mr), Just(ChildKind::Qp), Just(ChildKind::ParentDomain), Just(ChildKind::Devx)]
+    prop::sample::select(ChildKind::ALL)
 }
 
 fn stamp() -> impl Strategy<Value = Stamp> {

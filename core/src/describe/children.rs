@@ -18,6 +18,7 @@ impl Tracker {
         let object = self.context_info(address, context);
         let message = format!("{object} was closed with {} in it", left.in_words());
         let mut finding = Finding::new(fault.rule, call.function, message).object(object);
+        finding.count = left.counts.values().sum();
         finding.stacks = stacks(context.born.site, Site::NONE, Site::NONE);
         finding.objects.extend(left.examples.iter().map(|(at, child)| self.child_info(*at, child)));
         finding

@@ -138,14 +138,15 @@ fn nvshmem(bench: &Bench) -> Outcome {
 }
 
 fn ucx(bench: &Bench) -> Outcome {
-    let through = ["ibv_alloc_pd", "ibv_dealloc_pd", "ibv_close_device"];
+    // Only the copy that made a context gives it UARs.
+    let through = ["ibv_alloc_pd", "mlx5dv_open_device", "mlx5dv_devx_alloc_uar", "ibv_close_device"];
     bench.play("ucx", &[bench.wheel(UCT).display().to_string()], &through)
 }
 
 fn together(bench: &Bench) -> Outcome {
     let mut all = vec![bench.wheel(UCT).display().to_string()];
     all.extend(arguments(bench.wheel(NCCL), "wrap_")?);
-    bench.play("together", &all, &["ibv_alloc_pd", "ibv_reg_mr", "ibv_create_cq", "ibv_close_device"])
+    bench.play("together", &all, &["ibv_alloc_pd", "ibv_reg_mr", "mlx5dv_devx_alloc_uar", "ibv_close_device"])
 }
 
 /// What doctor says of a program that is linked with a wheel's library.

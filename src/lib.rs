@@ -7,7 +7,7 @@
 //! | [`making`] | calls that make and end children, which are much alike |
 //! | [`flow`] | what is checked, recorded and reported before and after each kind of call |
 //! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
-//! | [`real`] | finding, pinning and calling the real libraries |
+//! | [`real`], [`copies`] | calling the real libraries; whose copy a call is for |
 //! | [`pointers`] | the function pointers of a context that inline verbs call |
 //! | [`record`] | a device file's record in the ledger, shared with other processes |
 //! | [`peek`], [`own_stack`], [`world`] | asking about memory, descriptors and other processes |
@@ -17,6 +17,7 @@
 
 mod abi;
 mod call;
+mod copies;
 mod depth;
 mod flow;
 mod guard;

@@ -8,6 +8,7 @@ use crate::abi::types::{
     Mlx5dvDekInitAttr, Mlx5dvMkeyInitAttr,
 };
 use crate::call::{Answer, Callee, run};
+use crate::copies::Owner;
 use crate::peek;
 
 /// Makes a child of `pd`.
@@ -16,6 +17,7 @@ pub fn on_pd<C: Callee, T: Made>(callee: C, pd: *mut IbvPd, forward: impl FnOnce
     let name = callee.named();
     run(
         callee,
+        pd,
         |guard| guard.before_child(name, "pd", pd),
         forward,
         |guard, token, made| {
@@ -33,8 +35,10 @@ pub fn on_pd_of<C: Callee, T: Made>(
     forward: impl FnOnce(C::Function) -> *mut T,
 ) -> *mut T {
     let name = callee.named();
+    let owner = if context.is_null() { attributes.owner() } else { context.into() };
     run(
         callee,
+        owner,
         |guard| guard.before_child_by(name, context, attributes),
         forward,
         |guard, token, made| {
@@ -53,6 +57,7 @@ pub fn in_context<C: Callee, T: Made>(
     let name = callee.named();
     run(
         callee,
+        context,
         |guard| guard.before_child_in(name, context),
         forward,
         |guard, token, made| {
@@ -68,7 +73,13 @@ pub fn copied_in<C: Callee, T: Made>(
     context: *mut IbvContext,
     forward: impl FnOnce(C::Function) -> *mut T,
 ) -> *mut T {
-    run(callee, |guard| guard.before_copy_in(context), forward, |guard, token, made| guard.after_child(token, *made))
+    run(
+        callee,
+        context,
+        |guard| guard.before_copy_in(context),
+        forward,
+        |guard, token, made| guard.after_child(token, *made),
+    )
 }
 
 /// Ends a child, which the real function reads.
@@ -82,6 +93,7 @@ pub fn ends<C: Callee, T: Made, R: Ended>(
     let name = callee.named();
     run(
         callee,
+        child,
         |guard| guard.before_child_end(name, argument, child.addr()),
         forward,
         |guard, token, answer| {
@@ -103,7 +115,7 @@ pub fn freed<C: Callee, T: Made, R: Ended>(
         true => crate::call::Decision::Forward(None),
         false => guard.before_child_end(name, argument, child.addr()),
     };
-    run(callee, before, forward, |guard, token, answer| guard.after_child_end(token, answer.error()))
+    run(callee, child, before, forward, |guard, token, answer| guard.after_child_end(token, answer.error()))
 }
 
 /// How a call that ends something says that it failed.
@@ -164,6 +176,11 @@ impl Attributes {
 
     pub fn dek(argument: &'static str, attributes: *const Mlx5dvDekInitAttr) -> Self {
         Attributes { argument, address: attributes.addr(), pd: offset_of!(Mlx5dvDekInitAttr, pd), mask: None }
+    }
+
+    /// Where the address of the PD stands.
+    fn owner(&self) -> Owner {
+        Owner::Named(self.address.wrapping_add(self.pd))
     }
 
     /// The PD, if they can be read and name one.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::abi::inline;
 use crate::abi::types::{ABI_IS_EXTENDED, IbvContext, IbvContextOps, VerbsContextTail};
 use crate::call::Callee;
+use crate::copies::{Owner, Sight};
 use crate::real::{Named, Real};
 
 /// Declares the pointers in one place: variant, which struct has it, its name there.
@@ -241,7 +242,7 @@ impl<F: Copy> Callee for Inline<F> {
     fn named(self) -> &'static dyn Named {
         self.name
     }
-    fn get(self) -> Option<F> {
+    fn get(self, _: Owner, _: Sight) -> Option<F> {
         let found = original(self.context, self.pointer)?;
         // SAFETY: it stood at this pointer, so it has the pointer's type, which `through` was given.
         Some(unsafe { Real::<F>::at(found) })

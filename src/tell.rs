@@ -13,8 +13,9 @@ use verbsguard_core::site::Site;
 use verbsguard_core::track::{ChildKind, Lost, Mark, Moment, Subject, patience};
 
 use crate::abi::control::VerbsguardStats;
+use crate::copies::Provider;
 use crate::guard::Guard;
-use crate::real::{Named, Provider};
+use crate::real::Named;
 use crate::stacks;
 
 impl Guard {
@@ -166,12 +167,12 @@ impl Guard {
     /// `verbose=1`: the real libraries, and which entry points were called.
     fn tell_libraries(&self) {
         for provider in [Provider::Verbs, Provider::Mlx5] {
-            let path = provider.path();
-            let path = path.as_deref().map_or_else(|| "not loaded".into(), |path| path.to_string_lossy());
-            self.log.say(&format!("{} is {path}", provider.soname().to_string_lossy()));
+            let paths: Vec<_> = provider.paths().iter().map(|path| path.display().to_string()).collect();
+            let paths = if paths.is_empty() { "not used".to_owned() } else { paths.join(" and ") };
+            self.log.say(&format!("{} is {paths}", provider.soname().to_string_lossy()));
         }
         crate::real::each_called(|function| {
-            let found = if function.resolved() == Some(false) { "missing there" } else { "real" };
+            let found = if function.is_missing() { "missing there" } else { "real" };
             let (name, node, count) = (function.name(), function.node(), function.count());
             self.log.say(&format!("{name}@{node}: {count} calls, {found}"));
         });

@@ -6,6 +6,7 @@ use verbsguard_core::track::ContextOrigin;
 
 use super::types::{IbvContext, IbvDevice, Mlx5dvContextAttr};
 use crate::call::{Decision, MinusOne, run};
+use crate::copies::{Owner, meet};
 use crate::pointers;
 use crate::real::Real;
 
@@ -16,9 +17,10 @@ pub unsafe extern "C-unwind" fn ibv_open_device(device: *mut IbvDevice) -> *mut 
     static REAL: Real<F> = Real::verbs(c"ibv_open_device", c"IBVERBS_1.1");
     run(
         &REAL,
+        device,
         |guard| guard.before_pointer(&REAL, "device", device.addr()),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(device) },
+        |real| meet(unsafe { real(device) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Opened),
     )
 }
@@ -33,9 +35,10 @@ pub unsafe extern "C-unwind" fn mlx5dv_open_device(
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_open_device", c"MLX5_1.7");
     run(
         &REAL,
+        device,
         |guard| guard.before_pointers(&REAL, [("device", device.addr()), ("attr", attr.addr())]),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(device, attr) },
+        |real| meet(unsafe { real(device, attr) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Opened),
     )
 }
@@ -47,9 +50,10 @@ pub unsafe extern "C-unwind" fn ibv_import_device(cmd_fd: c_int) -> *mut IbvCont
     static REAL: Real<F> = Real::verbs(c"ibv_import_device", c"IBVERBS_1.10");
     run(
         &REAL,
+        Owner::Descriptor,
         |_| Decision::Forward(Some(())),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(cmd_fd) },
+        |real| meet(unsafe { real(cmd_fd) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Imported),
     )
 }
@@ -61,6 +65,7 @@ pub unsafe extern "C-unwind" fn ibv_close_device(context: *mut IbvContext) -> c_
     static REAL: Real<F> = Real::verbs(c"ibv_close_device", c"IBVERBS_1.1");
     run(
         &REAL,
+        context,
         |guard| guard.before_close(&REAL, context),
         |real| {
             let watched = pointers::unwatch(context);

@@ -131,6 +131,7 @@ pub unsafe extern "C-unwind" fn ibv_rereg_mr(
     static REAL: Real<F> = Real::verbs(c"ibv_rereg_mr", c"IBVERBS_1.1");
     run(
         &REAL,
+        mr,
         |guard| guard.before_move(&REAL, mr.addr(), flags, pd),
         // SAFETY: the caller's own arguments, handed on.
         |real| MinusOne(unsafe { real(mr, flags, pd, addr, length, access) }),

@@ -8,6 +8,7 @@ use super::types::{
     Mlx5dvQpInitAttr, Mlx5dvWqInitAttr,
 };
 use crate::call::run;
+use crate::copies::Owner;
 use crate::making::{Attributes, ends, on_pd, on_pd_of};
 use crate::real::Real;
 
@@ -157,6 +158,7 @@ pub unsafe extern "C-unwind" fn ibv_alloc_buf(pd: *mut IbvPd, size: usize, buf: 
     static REAL: Real<F> = Real::verbs(c"ibv_alloc_buf", c"IBVERBS_1.17");
     run(
         &REAL,
+        pd,
         |guard| guard.before_child(&REAL, "pd", pd),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(pd, size, buf) },
@@ -178,6 +180,15 @@ pub unsafe extern "C-unwind" fn ibv_free_buf(buf: *mut IbvBuf) {
     ends(&REAL, "buf", buf, |real| unsafe { real(buf) })
 }
 
+/// Where the first object stands that the call reads: a pair of pointers for each type, in the order of its bits.
+fn object_in(obj: *mut Mlx5dvObj, obj_type: u64) -> Owner {
+    let pair = usize::try_from(obj_type.trailing_zeros()).unwrap_or(0) % (size_of::<Mlx5dvObj>() / PAIR);
+    Owner::Named(obj.addr().wrapping_add(pair * PAIR))
+}
+
+/// Bytes of an in and an out pointer.
+const PAIR: usize = 2 * size_of::<usize>();
+
 /// `mlx5dv_init_obj(3)`: tells the program a PD's number, with which DEVX commands make objects on it unseen.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn mlx5dv_init_obj(obj: *mut Mlx5dvObj, obj_type: u64) -> c_int {
@@ -185,6 +196,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_init_obj(obj: *mut Mlx5dvObj, obj_type: u
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_init_obj", c"MLX5_1.2");
     run(
         &REAL,
+        object_in(obj, obj_type),
         |guard| guard.before_init_obj(&REAL, obj, obj_type),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(obj, obj_type) },

@@ -12,6 +12,19 @@ pub struct IbvDevice {
     _opaque: [u8; 0],
 }
 
+/// The head of `struct verbs_device` (driver.h), which begins with its `ibv_device`. It is private to libibverbs and its
+/// providers, so no header can be compared: the programs of `tests-c/copies` that look functions up show it for each
+/// rdma-core. Where it were another, nothing of a copy's would be found there.
+#[repr(C)]
+pub struct VerbsDevice {
+    pub _device: [u64; 83],
+    /// The provider's operations, in its own data.
+    pub ops: *mut c_void,
+    pub _refcount: c_int,
+    /// The next in the list of devices, whose head is in libibverbs' own data.
+    pub entry: *mut c_void,
+}
+
 /// `struct ibv_context` (verbs.h).
 #[repr(C)]
 pub struct IbvContext {
@@ -27,7 +40,10 @@ pub struct IbvContext {
 /// `struct ibv_context_ops` (verbs.h): 32 function pointers, of which those that are not named are never touched.
 #[repr(C)]
 pub struct IbvContextOps {
-    pub _before: [*mut c_void; 7],
+    pub _before: [*mut c_void; 2],
+    /// The provider's own alloc_pd, kept for programs of old: nobody calls it.
+    pub compat_alloc_pd: *mut c_void,
+    pub _between: [*mut c_void; 4],
     pub alloc_mw: *mut c_void,
     pub _bind_mw: *mut c_void,
     pub dealloc_mw: *mut c_void,
@@ -41,6 +57,9 @@ pub const ABI_IS_EXTENDED: *mut c_void = usize::MAX as *mut c_void;
 /// distances to its end are what is stable; `sz` tells how much of it there is.
 #[repr(C)]
 pub struct VerbsContextTail {
+    /// A private function of the libibverbs that opened the context.
+    pub query_port: *mut c_void,
+    pub _advise_mr: *mut c_void,
     pub alloc_null_mr: *mut c_void,
     pub _read_counters: *mut c_void,
     pub _attach_counters_point_flow: *mut c_void,

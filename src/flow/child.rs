@@ -7,6 +7,7 @@ use verbsguard_core::track::{ChildEndToken, ChildToken, NewChild};
 
 use crate::abi::types::{IbvContext, IbvPd, MLX5DV_OBJ_PD, Made, Mlx5dvObj};
 use crate::call::Decision;
+use crate::copies::Owner;
 use crate::guard::Guard;
 use crate::making::Attributes;
 use crate::peek::{self, Peek};
@@ -22,7 +23,11 @@ impl Guard {
             return Decision::Refuse(errno);
         }
         let verdict = self.tracker.begin_use(pd.addr(), Kind::Pd, true, &self.world);
-        self.decide(function, argument, verdict)
+        let decision = self.decide(function, argument, verdict);
+        if let (Decision::Forward(None), Some(pd)) = (decision, peek::pd(pd.addr())) {
+            self.adopt(pd.context);
+        }
+        decision
     }
 
     /// Before a call that makes a child with the PD that `attributes` name. Without one that is known it is a child of
@@ -131,7 +136,7 @@ impl Guard {
         if let Some(errno) = null {
             return Decision::Refuse(errno);
         }
-        let size = self.export_size();
+        let size = crate::abi::umem::export_size(Owner::Object(umem));
         if peek::writable(data, size) == Peek::Fault
             && let Some(errno) = self.refuse_bad_pointer(function, data, size, "written")
         {

@@ -33,10 +33,12 @@ SAME(IbvContext, ibv_context, mutex);
 SAME(IbvContext, ibv_context, abi_compat);
 _Static_assert(sizeof(struct guard_IbvContext) == sizeof(struct ibv_context), "ibv_context has another size");
 
+SAME_AS(IbvContextOps, compat_alloc_pd, ibv_context_ops, _compat_alloc_pd);
 SAME(IbvContextOps, ibv_context_ops, alloc_mw);
 SAME(IbvContextOps, ibv_context_ops, dealloc_mw);
 _Static_assert(sizeof(struct guard_IbvContextOps) == sizeof(struct ibv_context_ops), "ibv_context_ops has another size");
 
+SAME_FROM_END(VerbsContextTail, verbs_context, query_port);
 SAME_FROM_END(VerbsContextTail, verbs_context, alloc_null_mr);
 SAME_FROM_END(VerbsContextTail, verbs_context, create_counters);
 SAME_FROM_END(VerbsContextTail, verbs_context, destroy_counters);

@@ -20,6 +20,8 @@ pub struct BirthToken {
     pub file: FileIndex,
     /// The number of that file's descriptor when it was opened.
     pub cmd_fd: i32,
+    /// The context was made where it was not seen.
+    pub adopted: bool,
 }
 
 /// What a creating call brought.
@@ -93,6 +95,7 @@ impl Tracker {
             generation,
             second_id: new.second_id,
             context: token.context,
+            unwatched: token.adopted,
             size: new.size,
             ..Reference::new(new.kind, token.file, new.handle, new.origin, mark)
         }

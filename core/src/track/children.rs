@@ -9,6 +9,11 @@ use crate::check::{self, Fate, Fault, errno};
 use crate::ledger::Kind;
 use crate::rules::Rule;
 
+/// Another struct stands where the live reference was, which is used past us.
+pub(super) fn ended_unseen(reference: &Reference, address: usize, world: &dyn World) -> bool {
+    reference.unwatched && reference.is_live() && !world.is_intact(reference, address)
+}
+
 /// A call under way that makes a child of a PD, or uses one.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildToken {
@@ -53,7 +58,8 @@ impl Tracker {
             }
             Some(Thing::Reference(reference)) => reference,
         };
-        if matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world) {
+        let is_gone = matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world);
+        if is_gone || ended_unseen(reference, address, world) {
             let serial = reference.serial;
             shard.take(address, serial);
             return Verdict::forward(None);
@@ -66,9 +72,11 @@ impl Tracker {
             return Verdict::forward(None);
         };
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
+        // Children of a PD that is used past us may end unseen: they are not counted on it.
+        let is_seen = kind != Kind::Pd || !reference.unwatched;
         let token = ChildToken {
-            pd: Some(Named { address, serial: reference.serial }),
-            object: PdObject::of(reference),
+            pd: is_seen.then_some(Named { address, serial: reference.serial }),
+            object: if is_seen { PdObject::of(reference) } else { None },
             through_parent_domain: false,
             context: reference.context,
         };

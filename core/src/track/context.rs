@@ -112,6 +112,12 @@ impl Contexts {
         }
     }
 
+    /// Forgets the context at `address` if it was adopted: another one stands there.
+    pub fn forget_adopted(&mut self, address: usize) -> Option<Context> {
+        let adopted = self.by_address.get(&address).is_some_and(|context| context.origin == ContextOrigin::Adopted);
+        if adopted { self.by_address.remove(&address) } else { None }
+    }
+
     /// All of them, with addresses.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Context)> {
         self.by_address.iter().map(|(address, context)| (*address, context))

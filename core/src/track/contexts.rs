@@ -81,6 +81,9 @@ impl Tracker {
         file.open_contexts.fetch_add(1, Ordering::Relaxed);
         file.remember_descriptor(opened.cmd_fd);
         file.opened(opened.origin == ContextOrigin::Opened, mark);
+        if opened.origin == ContextOrigin::Adopted {
+            file.used_unseen();
+        }
         let context = Context {
             id: ContextId::default(),
             file: file.index,
@@ -119,7 +122,8 @@ impl Tracker {
     fn find_open_context(&self, address: usize) -> Option<BirthToken> {
         let contexts = read(&self.contexts);
         let context = contexts.get(address).filter(|context| context.is_open())?;
-        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd };
+        let adopted = context.origin == ContextOrigin::Adopted;
+        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd, adopted };
         LATEST.set((self.contexts_version.load(Ordering::Acquire), Some(token)));
         Some(token)
     }
@@ -132,6 +136,15 @@ impl Tracker {
     /// The context at `address`, open or remembered as closed.
     pub fn context(&self, address: usize) -> Option<Context> {
         read(&self.contexts).get(address).cloned()
+    }
+
+    /// The address of the context that what stands at `address` was made in.
+    pub fn context_of(&self, address: usize) -> Option<usize> {
+        let context = match self.table.at(address).get(address)? {
+            Thing::Reference(reference) => reference.context,
+            Thing::Child(child) => child.context,
+        };
+        self.context_by_id(context).map(|(address, _)| address)
     }
 
     /// The context of this id.
@@ -153,6 +166,16 @@ impl Tracker {
     /// Forgets the closed context at `address`, where another stands now.
     pub fn forget_closed_context(&self, address: usize) {
         self.change_contexts(|contexts| contexts.forget_closed(address));
+    }
+
+    /// Forgets an adopted context that was closed unseen, where another stands now.
+    pub fn forget_adopted_context(&self, address: usize) {
+        let forgotten = self.change_contexts(|contexts| contexts.forget_adopted(address));
+        let file = forgotten.filter(Context::is_open).and_then(|context| self.file(context.file));
+        if let Some(file) = file {
+            file.open_contexts.fetch_sub(1, Ordering::Relaxed);
+            file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
+        }
     }
 
     /// After `ibv_import_device(cmd_fd)` succeeded: the number must not be that of another live context.

@@ -99,7 +99,7 @@ impl Tracker {
         self.each_reference(|address, reference| {
             if reference.context == context && reference.is_live() {
                 reference.context_closed = true;
-                if !reference.inherited && !reference.ignored && !file.is_gone() {
+                if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
                     if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
                         self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
@@ -117,7 +117,7 @@ impl Tracker {
     pub fn lost_on_demand(&self, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
         self.each_reference(|address, reference| {
-            if reference.is_live() && !reference.inherited && !reference.ignored {
+            if reference.may_be_lost() {
                 judge_failure(&mut groups, address, reference);
             }
         });
@@ -134,7 +134,7 @@ impl Tracker {
         let mut lost = 0;
         self.each_reference(|_, reference| {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
-            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+            lost += u64::from(closed && reference.may_be_lost());
         });
         let open = self.files().into_iter().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
@@ -153,7 +153,7 @@ impl Tracker {
             }
         });
         self.each_reference(|address, reference| {
-            if !reference.is_live() || reference.inherited || reference.ignored {
+            if !reference.may_be_lost() {
                 return;
             }
             let Some(file) = self.present_file(reference.file) else { return };

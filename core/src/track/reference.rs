@@ -111,6 +111,9 @@ pub struct Reference {
     pub inherited: bool,
     /// `verbsguard_ignore`: never reported as lost.
     pub ignored: bool,
+    /// Made in a context that was made where it was not seen: the program makes calls past us, so the end of this one, or
+    /// of its children, may not be seen either.
+    pub unwatched: bool,
     /// Live children made through this reference.
     pub children: u32,
     /// How many of those are parent domains: while one lives, libmlx5 ignores an unimport.
@@ -149,6 +152,7 @@ impl Reference {
             context_closed: false,
             inherited: false,
             ignored: false,
+            unwatched: false,
             children: 0,
             parent_domains: 0,
             fatal_children: 0,
@@ -160,6 +164,11 @@ impl Reference {
             failure: None,
             name: None,
         }
+    }
+
+    /// Whether it is this process's to release, and would be seen to be.
+    pub fn may_be_lost(&self) -> bool {
+        self.is_live() && !self.inherited && !self.ignored && !self.unwatched
     }
 
     /// Whether the struct is still the program's to use.

@@ -56,15 +56,21 @@ pub fn set_depth(depth: usize) {
 pub fn capture(entry: Entry) -> Site {
     let depth = DEPTH.load(Ordering::Relaxed).max(1);
     if depth == 1 {
-        return caller(entry);
+        return one_frame(entry);
     }
     let mut addresses = [0; MAX_STACK];
     let len = unwind::walk(entry, &mut addresses[..depth], modules::own_code());
     intern(&addresses[..len])
 }
 
-/// The same where the caller is all that is kept.
-fn caller(entry: Entry) -> Site {
+/// Where the program called us: in the call that did.
+pub fn caller() -> Option<usize> {
+    let mut one = [0];
+    (unwind::walk(Entry::NONE, &mut one, modules::own_code()) == 1).then_some(one[0])
+}
+
+/// The stack where the caller is all that is kept.
+fn one_frame(entry: Entry) -> Site {
     let own = modules::own_code();
     let address = match entry.caller().filter(|caller| !own.contains(caller)) {
         Some(caller) => caller,

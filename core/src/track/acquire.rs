@@ -20,6 +20,8 @@ pub struct BirthToken {
     pub file: FileIndex,
     /// The number of that file's descriptor when it was opened.
     pub cmd_fd: i32,
+    /// The context was made where it was not seen.
+    pub adopted: bool,
 }
 
 /// What a creating call brought.
@@ -73,24 +75,26 @@ impl Tracker {
             Origin::Owned => Imported { generation: Some(file.made(&new, token.context)), fault: None },
             Origin::Imported => self.judge_import(token, &new, file, world),
         };
-        let reference = |serial| Reference {
+        let serial = self.next_serial();
+        let reference = || Reference {
             serial,
             generation,
             second_id,
             context: token.context,
+            unwatched: token.adopted,
             size: newborn.size,
             ..Reference::new(kind, token.file, handle, origin, mark)
         };
-        let (serial, replaced) = self.table.at(address).put(address, Thing::Reference(reference(0)));
+        let replaced = self.table.at(address).put(address, Thing::Reference(reference()));
         if file.tells() {
-            file.tell_acquired(&reference(serial));
+            file.tell_acquired(&reference());
         }
         if let Some(replaced) = replaced {
             self.superseded(replaced);
         }
         match fault {
             Some((fault, clue)) => {
-                let subject = self.import_subject(address, &reference(serial), clue, mark.time);
+                let subject = self.import_subject(address, &reference(), clue, mark.time);
                 self.counted(vec![(fault, subject)])
             }
             None => Vec::new(),
@@ -107,7 +111,7 @@ impl Tracker {
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
     /// object from here on. One that is dying is its own thread's to finish.
     #[cold]
-    fn superseded(&self, replaced: Thing) {
+    pub(super) fn superseded(&self, replaced: Thing) {
         match replaced {
             Thing::Reference(old) if old.state == State::Live => {
                 if let Some(file) = self.file(old.file) {

@@ -1,17 +1,33 @@
-//! What hangs on PDs: counted on the reference it was made with.
+//! What hangs on PDs, counted on the reference it was made with; and what lives in contexts.
 
 use super::patience::read;
-use super::{Child, ChildKind, ContextId, Mark, Named, Reference, State, Subject, Thing, Tracker, Verdict, World};
+use super::{
+    BirthToken, Child, ChildKind, ContextId, Mark, Named, NewChild, PdObject, Reference, State, Subject, Thing,
+    Tracker, Verdict, World,
+};
 use crate::check::{self, Fate, Fault, errno};
 use crate::ledger::Kind;
 use crate::rules::Rule;
+
+/// Another struct stands where the live reference was, which is used past us.
+pub(super) fn ended_unseen(reference: &Reference, address: usize, world: &dyn World) -> bool {
+    reference.unwatched && reference.is_live() && !world.is_intact(reference, address)
+}
 
 /// A call under way that makes a child of a PD, or uses one.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildToken {
     pd: Option<Named>,
+    object: Option<PdObject>,
     through_parent_domain: bool,
     context: ContextId,
+}
+
+/// A child that hangs on no PD.
+impl From<BirthToken> for ChildToken {
+    fn from(token: BirthToken) -> ChildToken {
+        ChildToken { pd: None, object: None, through_parent_domain: false, context: token.context }
+    }
 }
 
 /// A call under way that ends a child.
@@ -40,7 +56,8 @@ impl Tracker {
             }
             Some(Thing::Reference(reference)) => reference,
         };
-        if matches!(reference.state, State::Released(_)) && self.is_reborn(&reference, address, world) {
+        let is_gone = matches!(reference.state, State::Released(_)) && self.is_reborn(&reference, address, world);
+        if is_gone || ended_unseen(&reference, address, world) {
             let serial = reference.serial;
             shard.take(address, serial);
             return Verdict::forward(None);
@@ -53,9 +70,15 @@ impl Tracker {
             return Verdict::forward(None);
         };
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
-        let named = Named { address, serial: reference.serial };
-        let context = reference.context;
-        self.verdict(faults, subject, || Some(ChildToken { pd: Some(named), through_parent_domain: false, context }))
+        // Children of a PD that is used past us may end unseen: they are not counted on it.
+        let is_seen = kind != Kind::Pd || !reference.unwatched;
+        let token = ChildToken {
+            pd: is_seen.then_some(Named { address, serial: reference.serial }),
+            object: if is_seen { PdObject::of(&reference) } else { None },
+            through_parent_domain: false,
+            context: reference.context,
+        };
+        self.verdict(faults, subject, || Some(token))
     }
 
     /// A parent domain stands for its PD.
@@ -84,21 +107,24 @@ impl Tracker {
         }
     }
 
-    /// After a call that made the child at `address` with the PD of `token`.
-    pub fn finish_child(&self, token: ChildToken, address: usize, kind: ChildKind, handle: Option<u32>, mark: Mark) {
+    /// After a call that made `new` with the PD, or in the context, of `token`.
+    pub fn finish_child(&self, token: ChildToken, new: NewChild, mark: Mark) {
+        let NewChild { address, kind, handle, number } = new;
         let child = Child {
-            serial: 0,
+            serial: self.next_serial(),
             kind,
             handle,
+            number,
             pd: token.pd,
+            object: token.object,
             through_parent_domain: token.through_parent_domain,
             context: token.context,
             born: mark,
         };
         self.count(&child, 1);
-        let (_, replaced) = self.table.at(address).put(address, Thing::Child(child));
-        if let Some(Thing::Child(old)) = replaced {
-            self.uncount(&old);
+        let replaced = self.table.at(address).put(address, Thing::Child(child));
+        if let Some(replaced) = replaced {
+            self.superseded(replaced);
         }
     }
 
@@ -118,14 +144,14 @@ impl Tracker {
         }
     }
 
-    /// One made through a parent domain, or a QP, reads its PD's struct while it goes.
+    /// Some read their PD's struct while they go.
     fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
         let pd = child.pd.and_then(|pd| {
             let shard = self.table.at(pd.address);
             shard.reference(pd.address).filter(|now| now.serial == pd.serial)
         });
         let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
-        let faults = check::child_destroy(child.through_parent_domain, pd.as_ref(), told);
+        let faults = check::child_destroy(child.reads_pd(), pd.as_ref(), told);
         let token = ChildEndToken { address, serial: child.serial };
         self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || Some(token))
     }
@@ -159,11 +185,18 @@ impl Tracker {
         }
     }
 
+    /// After the program was told the number of the PD of `token`.
+    pub fn pdn_given(&self, token: ChildToken) {
+        let Some(Named { address, serial }) = token.pd else { return };
+        self.table.at(address).change(address, serial, |reference| reference.pdn_given = true);
+    }
+
     /// After the child at `address` was moved to the PD of `token`.
     pub fn move_child(&self, token: ChildToken, address: usize) {
         let mut shard = self.table.at(address);
         let Some(Thing::Child(before)) = shard.get(address) else { return };
-        let after = Child { pd: token.pd, through_parent_domain: token.through_parent_domain, ..before.clone() };
+        let ChildToken { pd, object, through_parent_domain, .. } = token;
+        let after = Child { pd, object, through_parent_domain, ..before.clone() };
         shard.put(address, Thing::Child(after.clone()));
         drop(shard);
         self.count(&before, -1);
@@ -172,14 +205,24 @@ impl Tracker {
 
     /// The live children made through the reference with this serial, for a report.
     pub fn children_of(&self, pd: Named) -> Vec<(usize, Child)> {
+        self.children_that(|child| child.pd == Some(pd))
+    }
+
+    /// The live children that this process has on the kernel's PD, made through whichever reference to it.
+    pub fn children_on(&self, pd: &Reference) -> Vec<(usize, Child)> {
+        let object = PdObject::of(pd);
+        self.children_that(|child| object.is_some() && child.object == object)
+    }
+
+    fn children_that(&self, fit: impl Fn(&Child) -> bool) -> Vec<(usize, Child)> {
         let mut found = Vec::new();
         for shard in self.table.shards() {
             found.extend(shard.iter().filter_map(|(address, thing)| match thing {
-                Thing::Child(child) if child.pd == Some(pd) => Some((address, child)),
+                Thing::Child(child) if fit(&child) => Some((address, child)),
                 _ => None,
             }));
         }
-        found.sort_by_key(|(_, child)| (child.born.time, child.serial));
+        found.sort_by_key(|(_, child)| child.serial);
         found
     }
 
@@ -188,17 +231,21 @@ impl Tracker {
     }
 
     fn count(&self, child: &Child, by: i32) {
+        self.count_on_reference(child, by);
+        if let Some(PdObject { file, handle, generation }) = child.object
+            && let Some(file) = self.file(file)
+        {
+            file.children(handle, generation, child.kind, by);
+        }
+    }
+
+    fn count_on_reference(&self, child: &Child, by: i32) {
         let Some(pd) = child.pd else { return };
         let add = |count: &mut u32, counts: bool| *count = count.saturating_add_signed(if counts { by } else { 0 });
-        let counted = self.table.at(pd.address).change(pd.address, pd.serial, |reference| {
+        self.table.at(pd.address).change(pd.address, pd.serial, |reference| {
             add(&mut reference.children, true);
             add(&mut reference.parent_domains, child.kind == ChildKind::ParentDomain);
-            add(&mut reference.fatal_children, child.through_parent_domain);
-            (reference.file, reference.handle, reference.generation)
+            add(&mut reference.fatal_children, child.reads_pd());
         });
-        let Some((file, handle, generation)) = counted else { return };
-        if let (Some(file), Some(generation)) = (self.file(file), generation) {
-            file.children(handle, generation, child.kind.into(), by);
-        }
     }
 }

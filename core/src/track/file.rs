@@ -263,6 +263,11 @@ impl DeviceFile {
         self.released(named, reference.origin, How::Abandoned, &reference.born);
     }
 
+    /// This process makes calls on it that are not seen: from here on "nobody" and "never" cannot be claimed.
+    pub(super) fn used_unseen(&self) {
+        self.main().record.set_lost();
+    }
+
     /// This process has no context on it any more.
     pub fn leave(&self) {
         self.main().record.leave();
@@ -310,7 +315,13 @@ impl DeviceFile {
     /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
     /// all its references.
     pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
-        self.each_orphan(at_end, |inside, generation| inside.told.insert(generation))
+        self.each_orphan(at_end, |inside, object| !object.mourned && inside.told.insert(object.generation))
+    }
+
+    /// It is reported, for certain, that an object lives on without a reference.
+    pub fn mourned(&self, kind: Kind, handle: u32, generation: Generation) {
+        let handle = Handle(handle);
+        Self::tell(self.of_object(generation), |holder| Event::Mourned { kind, handle, generation, holder });
     }
 
     /// How many live objects have no reference left.
@@ -318,12 +329,16 @@ impl DeviceFile {
         self.each_orphan(false, |_, _| true).len() as u64
     }
 
-    fn each_orphan(&self, at_end: bool, mut take: impl FnMut(&mut Inside, Generation) -> bool) -> Vec<ledger::Object> {
+    fn each_orphan(
+        &self,
+        at_end: bool,
+        mut take: impl FnMut(&mut Inside, &ledger::Object) -> bool,
+    ) -> Vec<ledger::Object> {
         let mut found = Vec::new();
         for mut inside in self.parts.each() {
             inside.record.refresh_all();
             let mut orphans = inside.orphans(at_end);
-            orphans.retain(|object| take(&mut inside, object.generation));
+            orphans.retain(|object| take(&mut inside, object));
             found.append(&mut orphans);
         }
         found.sort_by_key(|object| object.generation);

@@ -7,6 +7,7 @@ use verbsguard_lock::MutexGuard;
 
 use super::inside::Inside;
 use super::patience::{lock, write};
+use super::serials::Serials;
 use super::table::{Shard, Table};
 use super::{Contexts, DeviceFile, FileIndex, Me, Record, Thing, Tracker};
 use crate::check::Policy;
@@ -20,6 +21,7 @@ pub struct ForkLocks<'a> {
     contexts: RwLockWriteGuard<'a, Contexts>,
     _adding: parking_lot::MutexGuard<'a, ()>,
     files: Vec<FileLocks<'a>>,
+    serials: u64,
 }
 
 /// What a child takes over.
@@ -27,6 +29,7 @@ pub struct Inheritance {
     shards: Vec<Shard>,
     contexts: Contexts,
     files: Vec<DeviceFile>,
+    serials: u64,
 }
 
 impl Inheritance {
@@ -45,6 +48,7 @@ impl Tracker {
             contexts: write(&self.contexts),
             _adding: lock(&self.adding),
             files: self.files().map(|file| (file, file.parts().lock_all())).collect(),
+            serials: self.serials.end(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Tracker {
             contexts: self.contexts.try_write()?,
             _adding: self.adding.try_lock()?,
             files: self.files().map(|file| Some((file, file.parts().try_lock_all()?))).collect::<Option<_>>()?,
+            serials: self.serials.end(),
         })
     }
 
@@ -71,6 +76,7 @@ impl Tracker {
         tracker.table = Table::of(from.shards);
         *tracker.contexts.get_mut() = from.contexts;
         tracker.files = from.files.into_iter().collect();
+        tracker.serials = Serials::from(from.serials);
         for file in tracker.files().filter(|file| file.is_shared()) {
             if let Some(record) = join(file) {
                 file.join(record);
@@ -115,6 +121,7 @@ impl ForkLocks<'_> {
             shards: self.shards.iter_mut().map(|shard| std::mem::take(&mut **shard)).collect(),
             contexts: std::mem::take(&mut *self.contexts),
             files: files.collect(),
+            serials: self.serials,
         }
     }
 }

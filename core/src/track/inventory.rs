@@ -15,10 +15,15 @@ pub struct Totals {
     pub pds: u64,
     /// Live UMEM references.
     pub umems: u64,
-    /// Memory regions.
-    pub mrs: u64,
-    /// Parent domains.
-    pub parent_domains: u64,
+    /// Children, by type.
+    pub children: [u64; ChildKind::ALL.len()],
+}
+
+impl Totals {
+    /// Live children of a type.
+    pub fn of(&self, kind: ChildKind) -> u64 {
+        self.children[kind as usize]
+    }
 }
 
 /// One live thing.
@@ -28,7 +33,7 @@ pub enum Live {
     Context(usize, Context),
     /// A live reference.
     Reference(usize, Reference),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(usize, Child),
 }
 
@@ -50,8 +55,7 @@ impl Tracker {
                     Thing::Reference(reference) if !reference.is_live() => {}
                     Thing::Reference(reference) if reference.kind == Kind::Pd => totals.pds += 1,
                     Thing::Reference(_) => totals.umems += 1,
-                    Thing::Child(child) if child.kind == ChildKind::Mr => totals.mrs += 1,
-                    Thing::Child(_) => totals.parent_domains += 1,
+                    Thing::Child(child) => totals.children[child.kind as usize] += 1,
                 }
             }
         }
@@ -69,7 +73,7 @@ impl Tracker {
         for shard in self.table.shards() {
             things.extend(shard.iter().filter(|(_, thing)| is_live(thing)));
         }
-        things.sort_by_key(|(_, thing)| (thing.born().time, thing.serial()));
+        things.sort_by_key(|(_, thing)| thing.serial());
         let contexts = contexts.into_iter().map(|(at, context)| Live::Context(at, context));
         let things = things.into_iter().map(|(at, thing)| match thing {
             Thing::Reference(reference) => Live::Reference(at, reference),

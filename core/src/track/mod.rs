@@ -18,25 +18,28 @@ mod inside;
 mod inventory;
 mod kept;
 mod leaks;
+mod left;
 mod parts;
 pub mod patience;
 mod record;
 mod reference;
 mod release;
+mod serials;
 mod table;
 
 pub use acquire::{BirthToken, Newborn};
-pub use child::{Child, ChildKind, Named};
+pub use child::{Child, ChildKind, Named, NewChild, PdObject};
 pub use children::{ChildEndToken, ChildToken};
 pub use clue::{Clue, Elsewhere, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
-pub use contexts::{CloseToken, OpenedContext};
+pub use contexts::{CloseToken, Closed, OpenedContext};
 pub use facts::{Current, Death};
 pub use file::{DeviceFile, Known, Newcomer};
 pub use fork::{ForkLocks, Inheritance};
 pub use holders::Holders;
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
+pub use left::Left;
 pub use record::{HolderFacts, Record};
 pub use reference::{ContextId, End, Failure, FileIndex, Here, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
@@ -45,6 +48,8 @@ pub use table::{REMEMBERED_RELEASES, Table, Thing};
 use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
+
+use serials::Serials;
 
 use crate::check::{Fault, Policy};
 use crate::ledger::{Handle, Kind};
@@ -110,8 +115,10 @@ pub enum Subject {
     Context(usize, Box<Context>),
     /// A reference.
     Reference(usize, Box<Reference>),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(usize, Box<Child>),
+    /// A context, and what was left in it.
+    Left(usize, Box<Context>, Box<Left>),
     /// Something that an import names, and what is known of it.
     Elsewhere(Box<Clue>),
 }
@@ -137,6 +144,7 @@ pub struct Tracker {
     files: boxcar::Vec<DeviceFile>,
     /// Held while a device file is looked for and added.
     adding: Mutex<()>,
+    serials: Serials,
 }
 
 impl Tracker {
@@ -150,7 +158,13 @@ impl Tracker {
             contexts_version: AtomicU64::new(contexts::new_version()),
             files: boxcar::Vec::new(),
             adding: Mutex::default(),
+            serials: Serials::from(1),
         }
+    }
+
+    #[inline]
+    fn next_serial(&self) -> u64 {
+        self.serials.next()
     }
 
     /// The device file of this index.

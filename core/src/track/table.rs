@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use verbsguard_lock::{Mutex, MutexGuard};
 
 use super::kept::Kept;
-use super::{Child, End, Mark, Reference, State};
+use super::{Child, End, Reference, State};
 use crate::site::Site;
 
 /// How many released addresses are remembered in all. Beyond, the oldest are forgotten, and a second release through
@@ -20,7 +20,7 @@ const SHARDS: usize = 64;
 pub enum Thing {
     /// A reference to a PD or a UMEM, live or remembered as released.
     Reference(Reference),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(Child),
 }
 
@@ -30,21 +30,6 @@ impl Thing {
         match self {
             Thing::Reference(reference) => reference.serial,
             Thing::Child(child) => child.serial,
-        }
-    }
-
-    /// Its birth.
-    pub fn born(&self) -> Mark {
-        match self {
-            Thing::Reference(reference) => reference.born,
-            Thing::Child(child) => child.born,
-        }
-    }
-
-    fn set_serial(&mut self, serial: u64) {
-        match self {
-            Thing::Reference(reference) => reference.serial = serial,
-            Thing::Child(child) => child.serial = serial,
         }
     }
 }
@@ -58,10 +43,6 @@ pub struct Shard {
     released: VecDeque<(usize, u64)>,
     /// How many references that have ended are kept.
     dead: usize,
-    /// How many things this shard has named.
-    named: u64,
-    /// Its place in the table.
-    place: usize,
 }
 
 impl Shard {
@@ -141,21 +122,15 @@ impl Shard {
         self.things.get(&address).is_some_and(|kept| kept.serial() == serial && kept.is_dead())
     }
 
-    /// Puts a thing at `address` and gives it a serial that no other has had. Answers that, and what was there before,
-    /// which has ended: where it was live, without our seeing it.
+    /// Puts a thing at `address`. Answers what was there before and has ended without our seeing it.
     #[inline(always)]
-    pub fn put(&mut self, address: usize, mut thing: Thing) -> (u64, Option<Thing>) {
-        self.named += 1;
-        let serial = self.named * SHARDS as u64 + self.place as u64;
-        thing.set_serial(serial);
-        let before = self.things.insert(address, Kept::of(thing));
-        match before {
-            Some(before) if before.is_dead() => {
-                self.dead -= 1;
-                (serial, None)
-            }
-            before => (serial, before.map(|before| before.open())),
+    pub fn put(&mut self, address: usize, thing: Thing) -> Option<Thing> {
+        let before = self.things.insert(address, Kept::of(thing))?;
+        if before.is_dead() {
+            self.dead -= 1;
+            return None;
         }
+        Some(before.open())
     }
 
     /// Takes the thing with this serial away.
@@ -197,7 +172,7 @@ pub struct Table {
 
 impl Default for Table {
     fn default() -> Self {
-        Table::of((0..SHARDS).map(|place| Shard { place, ..Shard::default() }).collect())
+        Table::of((0..SHARDS).map(|_| Shard::default()).collect())
     }
 }
 
@@ -238,19 +213,18 @@ mod tests {
     use crate::track::{FileIndex, Mark, Origin};
 
     fn shard() -> Shard {
-        Shard { place: 3, ..Shard::default() }
+        Shard::default()
     }
 
-    fn reference() -> Thing {
-        Thing::Reference(Reference::new(Kind::Pd, FileIndex(0), 1, Origin::Imported, Mark::default()))
+    fn reference(serial: u64) -> Thing {
+        let reference = Reference::new(Kind::Pd, FileIndex(0), 1, Origin::Imported, Mark::default());
+        Thing::Reference(Reference { serial, ..reference })
     }
 
     /// Made and released at `address`.
-    fn cycle(shard: &mut Shard, address: usize) -> u64 {
-        let (serial, before) = shard.put(address, reference());
-        assert!(before.is_none());
+    fn cycle(shard: &mut Shard, address: usize, serial: u64) {
+        assert!(shard.put(address, reference(serial)).is_none());
         shard.end(address, serial, End::Unimport, Site::NONE);
-        serial
     }
 
     #[test]
@@ -258,7 +232,7 @@ mod tests {
         let mut shard = shard();
         let most = Shard::REMEMBERED;
         for address in 0..3 * most {
-            cycle(&mut shard, address);
+            cycle(&mut shard, address, address as u64);
         }
         let kept = (0..3 * most).filter(|address| shard.reference(*address).is_some()).collect::<Vec<_>>();
         assert_eq!(kept, (2 * most..3 * most).collect::<Vec<_>>());
@@ -267,9 +241,9 @@ mod tests {
     #[test]
     fn a_busy_address_does_not_push_others_out() {
         let mut shard = shard();
-        cycle(&mut shard, 1);
+        cycle(&mut shard, 1, 1);
         for round in 0..10 * Shard::REMEMBERED {
-            cycle(&mut shard, 2 + round % 2);
+            cycle(&mut shard, 2 + round % 2, 2 + round as u64);
         }
         assert!(shard.reference(1).is_some_and(|released| !released.is_live()));
         assert!(shard.released.len() <= 2 * Shard::REMEMBERED);
@@ -279,14 +253,14 @@ mod tests {
     #[test]
     fn the_living_are_never_forgotten() {
         let mut shard = shard();
-        let (serial, _) = shard.put(1, reference());
-        cycle(&mut shard, 2);
+        shard.put(1, reference(1));
+        cycle(&mut shard, 2, 2);
         // The address is in use again.
-        let (again, _) = shard.put(2, reference());
+        shard.put(2, reference(3));
         for address in 3..3 + 3 * Shard::REMEMBERED {
-            cycle(&mut shard, address);
+            cycle(&mut shard, address, address as u64 + 1);
         }
-        for (address, serial) in [(1, serial), (2, again)] {
+        for (address, serial) in [(1, 1), (2, 3)] {
             assert!(shard.reference(address).is_some_and(|now| now.is_live() && now.serial == serial));
         }
     }
@@ -294,22 +268,11 @@ mod tests {
     #[test]
     fn what_was_taken_away_is_not_counted() {
         let mut shard = shard();
-        let serial = cycle(&mut shard, 1);
-        assert!(shard.take(1, serial + 64).is_none());
-        assert!(shard.take(1, serial).is_some());
+        cycle(&mut shard, 1, 1);
+        assert!(shard.take(1, 2).is_none());
+        assert!(shard.take(1, 1).is_some());
         assert_eq!(shard.dead, 0);
-        let (serial, before) = shard.put(1, reference());
-        assert!(before.is_none());
-        assert!(shard.put(1, reference()).1.is_some_and(|before| before.serial() == serial), "it was live");
-    }
-
-    #[test]
-    fn serials_are_unique() {
-        let table = Table::default();
-        let mut serials: Vec<_> =
-            (0..1000usize).map(|address| table.at(address * 64).put(address * 64, reference()).0).collect();
-        serials.sort_unstable();
-        serials.dedup();
-        assert_eq!(serials.len(), 1000);
+        assert!(shard.put(1, reference(3)).is_none());
+        assert!(shard.put(1, reference(4)).is_some_and(|before| before.serial() == 3), "it was live");
     }
 }

@@ -91,7 +91,7 @@ impl Model {
         });
         let (What::Pd(id) | What::Umem(id) | What::Mr(id)) = object.what else { return None };
         let maker = self.join(who, join).holder;
-        let known = Known { kind, handle, id, exported: false, alive: true, maker, end: None };
+        let known = Known { kind, handle, id, exported: false, alive: true, maker, end: None, mourned: false };
         self.files[file].known.insert(object.uid, known);
         self.files[file].last.insert((kind, handle), object.uid);
         let reference = self.add(who, kind, (context, join), handle, Some(object.uid), true);
@@ -301,7 +301,10 @@ impl Model {
 
     fn unimport(&mut self, who: Who, id: Id, reference: &Reference) {
         if reference.owned && self.fate(who, reference) == Fate::Alive {
-            let severity = if self.has_others(who, reference) { "note" } else { "warning" };
+            // A process that has not told what it has may be the one that it is handed to.
+            let somebody_is_silent = self.join(who, reference.join).here && !self.sees_everyone(who, reference.join);
+            let handed_over = self.has_others(who, reference) || somebody_is_silent;
+            let severity = if handed_over { "note" } else { "warning" };
             self.says(who, severity, "unimport-of-owned");
         }
         if reference.children > 0 {

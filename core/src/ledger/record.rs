@@ -3,7 +3,8 @@
 //! All numbers are little-endian. A field that an event does not have is zero, and whatever does not read back exactly is
 //! no record: a reader never guesses.
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+use crate::ledger::child::ChildKind;
+use crate::ledger::event::{Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, MOST_DYING, Mark, Object, ObjectState};
 use crate::site::Site;
 
@@ -54,17 +55,6 @@ const ORIGINS: [Origin; 3] = [Origin::Owned, Origin::Imported, Origin::Inherited
 const HOWS: [How; 3] = [How::Unimported, How::Destroyed, How::Abandoned];
 const ENDS: [EndHow; 3] = [EndHow::Destroyed, EndHow::Overtaken, EndHow::Unseen];
 const STATES: [ObjectState; 3] = [ObjectState::Live, ObjectState::Dying, ObjectState::Destroyed];
-const CHILD_KINDS: [ChildKind; 8] = [
-    ChildKind::Mr,
-    ChildKind::Mw,
-    ChildKind::Qp,
-    ChildKind::Srq,
-    ChildKind::Ah,
-    ChildKind::Wq,
-    ChildKind::ParentDomain,
-    ChildKind::Devx,
-];
-
 /// A value's number in its table.
 fn number<T: PartialEq>(table: &[T], value: T) -> u8 {
     table.iter().position(|each| *each == value).unwrap_or_default() as u8
@@ -157,7 +147,7 @@ pub fn encode(event: &Event) -> [u8; RECORD] {
         Event::Children { holder, pd, generation, child, delta } => Writer::new(CHILDREN)
             .object(Kind::Pd, pd, generation)
             .u32(HOLDER, holder.0)
-            .small(number(&CHILD_KINDS, child))
+            .small(number(ChildKind::ALL, child))
             .u32(DELTA, delta.cast_unsigned()),
     };
     writer.0
@@ -255,7 +245,7 @@ impl Reader<'_> {
             }
             RELEASED => Event::Released { holder, serial: self.serial(), how: value(&HOWS, self.small())?, stamp },
             CHILDREN => {
-                let (child, delta) = (value(&CHILD_KINDS, self.small())?, self.u32(DELTA).cast_signed());
+                let (child, delta) = (value(ChildKind::ALL, self.small())?, self.u32(DELTA).cast_signed());
                 Event::Children { holder, pd: handle, generation, child, delta }
             }
             _ => return Err(Malformed),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
+use crate::ledger::child::ChildKind;
+use crate::ledger::event::{Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, Mark, Object, ObjectState, Reference};
 
 /// How many dead objects without references are remembered in a device file. An older death is forgotten: a handle

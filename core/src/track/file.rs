@@ -201,6 +201,11 @@ impl DeviceFile {
         self.released(named, reference.origin, How::Abandoned, reference.born);
     }
 
+    /// This process makes calls on it that are not seen: from here on "nobody" and "never" cannot be claimed.
+    pub(super) fn used_unseen(&self) {
+        lock(&self.inside).record.set_lost();
+    }
+
     /// This process has no context on it any more.
     pub fn leave(&self) {
         lock(&self.inside).record.leave();

@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
     ("garbage", Matter::Inside("garbage"), "a ledger file is damaged", 1),
     ("scribble", Matter::Inside("scribble"), "not all that happened", 3),
     ("truncated", Matter::Inside("truncated"), "a ledger file is damaged", 1),
-    ("version", Matter::Inside("version"), "a ledger file is of version 2, which this version cannot read", 1),
+    ("version", Matter::Inside("version"), "which this version cannot read", 1),
     ("owner", Matter::Inside("owner"), "permission denied", 1),
     ("folder_owner", Matter::Inside("folder-owner"), "is not a folder of this user", 2),
     ("link", Matter::Inside("link"), "cannot append", 1),

@@ -2,9 +2,10 @@
 
 use fastrand::Rng;
 
-use verbsguard_reference::{Device, End, Given, Id, Kind, Model, Source, Step, Who};
-
+use super::kernel::{Device, Kind};
+use super::model::Model;
 use super::script::Program;
+use super::step::{End, Given, Id, Source, Step, Who};
 
 /// So that handles stay below the emulated device's pdns, and a program below the player's tables.
 const MOST_ALIVE: usize = 20;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use verbsguard_reference::{Device, End, Found, Given, Id, Kind, Model, Outcome, Source, Step, Who};
+use super::kernel::{Device, Kind};
+use super::model::{Found, Model, Outcome};
+use super::step::{Given, Id, Source, Step, Who, letter, verb};
 
 /// A program: steps that can all be taken, in this order.
 #[derive(Clone, Debug)]
@@ -158,20 +160,5 @@ fn name_of(model: &Model, who: Who, kind: Kind, given: Given) -> String {
                 Kind::Umem => format!("{}u{id}{dead}", if kind == Kind::Umem { "" } else { "umem:" }),
             }
         }
-    }
-}
-
-/// "A".
-fn letter(who: Who) -> char {
-    char::from(b'A' + u8::try_from(who).unwrap_or(25))
-}
-
-/// The function that ends a reference.
-fn verb(kind: Kind, end: End) -> &'static str {
-    match (kind, end) {
-        (Kind::Pd, End::Unimport) => "unimport_pd",
-        (Kind::Pd, End::Destroy) => "dealloc_pd",
-        (Kind::Umem, End::Unimport) => "unimport_umem",
-        (Kind::Umem, End::Destroy) => "dereg_umem",
     }
 }

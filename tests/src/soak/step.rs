@@ -1,6 +1,7 @@
-//! What a program is made of: steps, each one thing that one process does.
+//! What a program is made of: steps, each one thing that one process does, and how they are written in the language of
+//! `tests-kernel/truth/cases`.
 
-use crate::kernel::Kind;
+use super::kernel::Kind;
 
 /// A process: 0 is A.
 pub type Who = usize;
@@ -49,112 +50,66 @@ pub enum Source {
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The device is opened: a new device file.
     Open {
-        /// By this process.
         who: Who,
-        /// What it makes.
         new: Id,
     },
     /// A context's descriptor is passed on (or copied, where `to` is the same process), and kept there.
     Lend {
-        /// By this process.
         who: Who,
-        /// The context.
         context: Id,
-        /// To this process.
         to: Who,
-        /// The descriptor.
         fd: Id,
     },
-    /// A descriptor that was lent is closed.
     CloseFd {
-        /// By this process.
         who: Who,
-        /// The descriptor.
         fd: Id,
     },
     /// `ibv_import_device`, which takes the descriptor over.
     ImportFd {
-        /// By this process.
         who: Who,
-        /// The descriptor.
         fd: Id,
-        /// What it makes.
         new: Id,
     },
-    /// `ibv_close_device`.
     Close {
-        /// By this process.
         who: Who,
-        /// The context.
         context: Id,
     },
-    /// `ibv_alloc_pd`, `mlx5dv_devx_umem_reg`.
     Make {
-        /// By this process.
         who: Who,
-        /// PD or UMEM.
         kind: Kind,
-        /// The context.
         context: Id,
-        /// What it makes.
         new: Id,
     },
-    /// `ibv_import_pd`, `mlx5dv_devx_umem_import`.
     Import {
-        /// By this process.
         who: Who,
-        /// PD or UMEM.
         kind: Kind,
-        /// The context.
         context: Id,
-        /// What it names.
         source: Source,
-        /// What it makes.
         new: Id,
     },
-    /// `mlx5dv_devx_umem_export`.
     Export {
-        /// By this process.
         who: Who,
-        /// What it is given.
         umem: Given,
-        /// What it makes.
         new: Id,
     },
-    /// `ibv_reg_mr`.
     RegMr {
-        /// By this process.
         who: Who,
-        /// What it is given.
         pd: Given,
-        /// What it makes.
         new: Id,
     },
-    /// `ibv_dereg_mr`.
     DeregMr {
-        /// By this process.
         who: Who,
-        /// The memory region.
         mr: Id,
     },
-    /// A reference is ended.
     End {
-        /// By this process.
         who: Who,
-        /// PD or UMEM.
         kind: Kind,
-        /// How.
         end: End,
-        /// What it is given.
         what: Given,
     },
-    /// `fork`.
     Fork {
-        /// By this process.
         who: Who,
-        /// The new process.
         child: Who,
     },
     /// SIGKILL.
@@ -165,4 +120,19 @@ pub enum Step {
     Quit(Who),
     /// The kernel's counts, and the ledger's.
     Count,
+}
+
+/// "A".
+pub fn letter(who: Who) -> char {
+    char::from(b'A' + u8::try_from(who).unwrap_or(25))
+}
+
+/// The function that ends a reference, as the script calls it.
+pub fn verb(kind: Kind, end: End) -> &'static str {
+    match (kind, end) {
+        (Kind::Pd, End::Unimport) => "unimport_pd",
+        (Kind::Pd, End::Destroy) => "dealloc_pd",
+        (Kind::Umem, End::Unimport) => "unimport_umem",
+        (Kind::Umem, End::Destroy) => "dereg_umem",
+    }
 }

@@ -3,19 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kernel::{Answer, Device, Kernel, Kind, Uid, What};
-use crate::step::{Id, MOST, Step, Who};
+use super::kernel::{Answer, Device, Kernel, Kind, Uid, What};
+use super::step::{Id, MOST, Step, Who};
 
-pub(crate) const PD: What = What::Pd;
-pub(crate) const UMEM: What = What::Umem(0);
-pub(crate) const MR: What = What::Mr(0);
+pub(super) const PD: What = What::Pd;
+pub(super) const UMEM: What = What::Umem(0);
+pub(super) const MR: What = What::Mr(0);
 
-pub(crate) fn like(kind: Kind) -> What {
+pub(super) fn like(kind: Kind) -> What {
     if kind == Kind::Pd { PD } else { UMEM }
 }
 
 /// A process's membership in a device file, from its first context there to its last; no two have the same number.
-pub type Holder = u32;
+pub(super) type Holder = u32;
 
 /// What a guard must say of one step: so many objects under one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,27 +45,20 @@ pub struct Outcome {
 
 /// A shared object, as all guards together know it.
 #[derive(Clone, Debug)]
-pub struct Known {
-    /// Its kind.
+pub(super) struct Known {
     pub kind: Kind,
-    /// Its handle.
     pub handle: u32,
     /// A UMEM's id.
     pub id: u32,
-    /// It was exported.
     pub exported: bool,
-    /// It lives, unless its device file has ended.
     pub alive: bool,
-    /// Who made it.
     pub maker: Holder,
     /// Who destroyed it.
     pub end: Option<Who>,
 }
 
-/// A device file.
 #[derive(Clone, Debug, Default)]
-pub struct File {
-    /// All that ever was in it.
+pub(super) struct File {
     pub known: BTreeMap<Uid, Known>,
     /// The latest of each handle.
     pub last: BTreeMap<(Kind, u32), Uid>,
@@ -73,91 +66,62 @@ pub struct File {
 
 /// A process in a device file.
 #[derive(Clone, Debug)]
-pub struct Join {
-    /// Which device file.
+pub(super) struct Join {
     pub file: usize,
-    /// This membership.
     pub holder: Holder,
     /// It has a context there.
     pub here: bool,
     /// What it made or referred to; with the context that owns it.
     pub touched: BTreeMap<Uid, Option<Id>>,
-    /// Orphans of which it has told.
     pub told: BTreeSet<Uid>,
 }
 
-/// A context.
 #[derive(Clone, Debug)]
-pub struct Context {
-    /// Which of the process's places in device files.
+pub(super) struct Context {
     pub join: usize,
-    /// It was not closed.
     pub open: bool,
-    /// It came with a fork.
     pub inherited: bool,
-    /// The handle of its UAR.
     pub uar: u32,
 }
 
-/// A struct of the program that refers to an object.
 #[derive(Clone, Debug)]
-pub struct Reference {
-    /// The object's kind.
+pub(super) struct Reference {
     pub kind: Kind,
-    /// As for a context.
     pub join: usize,
-    /// The object's handle.
     pub handle: u32,
     /// None: it never referred to anything.
     pub uid: Option<Uid>,
-    /// It made the object.
     pub owned: bool,
-    /// It was not ended.
     pub live: bool,
-    /// It came with a fork.
     pub inherited: bool,
-    /// Its context.
     pub context: Id,
-    /// Live MRs that were made with it.
     pub children: u32,
     /// A destroy failed with this; whether that was told.
     pub failure: Option<(Answer, bool)>,
 }
 
-/// A memory region.
 #[derive(Clone, Debug)]
-pub struct Mr {
-    /// Its device file.
+pub(super) struct Mr {
     pub file: usize,
-    /// Its handle.
     pub handle: u32,
-    /// Its context.
     pub context: Id,
-    /// The reference it was made with.
     pub pd: Id,
 }
 
 /// A process.
 #[derive(Clone, Debug, Default)]
-pub struct Process {
-    /// It runs.
+pub(super) struct Process {
     pub alive: bool,
     /// Forked, and without a call since: its guard has told nobody of itself.
     pub silent: bool,
-    /// Its places in device files, past and present.
     pub joins: Vec<Join>,
-    /// Its contexts, closed ones too.
     pub contexts: BTreeMap<Id, Context>,
-    /// Its references, ended ones too.
     pub references: BTreeMap<Id, Reference>,
-    /// Its MRs.
     pub mrs: BTreeMap<Id, Mr>,
-    /// Descriptors that it was lent, by device file.
     pub fds: BTreeMap<Id, usize>,
 }
 
 impl Process {
-    /// A context's device file.
     pub fn file_of(&self, context: &Context) -> usize {
         self.joins[context.join].file
     }
@@ -184,20 +148,18 @@ impl Process {
 /// The whole world of a program.
 #[derive(Clone, Debug)]
 pub struct Model {
-    pub(crate) kernel: Kernel,
-    /// All processes, A first.
-    pub processes: Vec<Process>,
-    /// All device files.
-    pub files: Vec<File>,
-    pub(crate) holders: Holder,
+    pub(super) kernel: Kernel,
+    pub(super) processes: Vec<Process>,
+    pub(super) files: Vec<File>,
+    pub(super) holders: Holder,
     /// Handles and blobs that were made known: who made them, and what they are.
-    pub known: BTreeMap<Id, (Who, u32, u32)>,
-    pub(crate) found: Vec<Found>,
+    pub(super) known: BTreeMap<Id, (Who, u32, u32)>,
+    pub(super) found: Vec<Found>,
 }
 
 /// What became of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(super) enum Fate {
     Unknown,
     Alive,
     Dead { replaced: bool, by: Option<Who> },
@@ -217,11 +179,11 @@ impl Model {
         }
     }
 
-    pub(crate) fn says(&mut self, who: Who, severity: &'static str, rule: &str) -> &mut Found {
+    pub(super) fn says(&mut self, who: Who, severity: &'static str, rule: &str) -> &mut Found {
         self.say(Found { who, severity, rule: rule.to_owned(), action: "forwarded", count: 1, of: None })
     }
 
-    pub(crate) fn refuses(&mut self, who: Who, rule: &str, errno: Answer) -> Result<(), Answer> {
+    pub(super) fn refuses(&mut self, who: Who, rule: &str, errno: Answer) -> Result<(), Answer> {
         self.says(who, "error", rule).action = "refused";
         Err(errno)
     }
@@ -266,12 +228,12 @@ impl Model {
         }
     }
 
-    pub(crate) fn process(&mut self, who: Who) -> Option<&mut Process> {
+    pub(super) fn process(&mut self, who: Who) -> Option<&mut Process> {
         self.processes.get_mut(who).filter(|process| process.alive)
     }
 
     /// The process makes a call: a forked one tells of itself now.
-    pub(crate) fn caller(&mut self, who: Who) -> Option<&mut Process> {
+    pub(super) fn caller(&mut self, who: Who) -> Option<&mut Process> {
         let mut holders = self.holders;
         let process = self.process(who)?;
         if std::mem::take(&mut process.silent) {
@@ -293,37 +255,37 @@ impl Model {
         }
     }
 
-    pub(crate) fn join(&self, who: Who, join: usize) -> &Join {
+    pub(super) fn join(&self, who: Who, join: usize) -> &Join {
         &self.processes[who].joins[join]
     }
 
     /// Whether another process holds the device file, as far as this one can see.
-    pub(crate) fn is_held_elsewhere(&self, who: Who, join: usize) -> bool {
+    pub(super) fn is_held_elsewhere(&self, who: Who, join: usize) -> bool {
         let join = self.join(who, join);
         let mut others = self.processes.iter().enumerate().filter(|(other, _)| *other != who);
         others.any(|(_, other)| other.tells(join.file) || join.here && other.holds(join.file))
     }
 
     /// Whether all that hold the device file tell what they do.
-    pub(crate) fn sees_everyone(&self, who: Who, join: usize) -> bool {
+    pub(super) fn sees_everyone(&self, who: Who, join: usize) -> bool {
         let join = self.join(who, join);
         let mut others = self.processes.iter().enumerate().filter(|(other, _)| *other != who);
         join.here && !others.any(|(_, other)| other.holds(join.file) && !other.tells(join.file))
     }
 
     /// Whether living processes besides this one refer to an object and have told so.
-    pub(crate) fn is_referred_elsewhere(&self, who: Who, file: usize, uid: Uid) -> bool {
+    pub(super) fn is_referred_elsewhere(&self, who: Who, file: usize, uid: Uid) -> bool {
         let mut others = self.processes.iter().enumerate().filter(|(other, _)| *other != who);
         others.any(|(_, other)| other.tells(file) && other.refers(uid, |join| join.here && join.file == file))
     }
 
     /// How many live references a process has to an object; those from before it last left the device file are forgotten.
-    pub fn own(&self, who: Who, join: usize, uid: Uid) -> usize {
+    pub(super) fn own(&self, who: Who, join: usize, uid: Uid) -> usize {
         let references = self.processes[who].references.values();
         references.filter(|one| one.live && one.join >= join && one.uid == Some(uid)).count()
     }
 
-    pub(crate) fn fate(&self, who: Who, reference: &Reference) -> Fate {
+    pub(super) fn fate(&self, who: Who, reference: &Reference) -> Fate {
         let Some(uid) = reference.uid else { return Fate::Unknown };
         let file = &self.files[self.join(who, reference.join).file];
         let Some(object) = file.known.get(&uid) else { return Fate::Unknown };
@@ -336,7 +298,7 @@ impl Model {
     }
 
     /// Live objects of a device file to which nobody refers, that this process is to tell of.
-    pub(crate) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool) -> usize {
+    pub(super) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool) -> usize {
         let here = self.join(who, join).clone();
         let known = self.files[here.file].known.clone();
         let is_ours = |uid: &Uid, object: &Known| {

@@ -1,8 +1,8 @@
 //! The calls of a program, by the reference model.
 
-use crate::kernel::{Answer, Kind, Uid, What};
-use crate::model::{Context, Fate, Join, Known, Model, Mr, PD, Reference, like};
-use crate::step::{End, Given, Id, Source, Who};
+use super::kernel::{Answer, Kind, Uid, What};
+use super::model::{Context, Fate, Join, Known, Model, Mr, PD, Reference, like};
+use super::step::{End, Given, Id, Source, Who};
 
 type Done = Option<Result<(), Answer>>;
 
@@ -11,10 +11,10 @@ fn named(kind: Kind, what: &str) -> String {
 }
 
 impl Model {
-    pub(crate) fn open(&mut self, who: Who, new: Id) -> Done {
+    pub(super) fn open(&mut self, who: Who, new: Id) -> Done {
         self.caller(who)?;
         let file = self.kernel.open();
-        self.files.push(crate::model::File::default());
+        self.files.push(super::model::File::default());
         self.opened(who, file, new);
         Some(Ok(()))
     }
@@ -32,7 +32,7 @@ impl Model {
         self.processes[who].contexts.insert(new, Context { join, open: true, inherited: false, uar });
     }
 
-    pub(crate) fn lend(&mut self, who: Who, context: Id, to: Who, fd: Id) -> Done {
+    pub(super) fn lend(&mut self, who: Who, context: Id, to: Who, fd: Id) -> Done {
         self.process(to)?;
         let process = self.process(who)?;
         let context = process.contexts.get(&context).filter(|context| context.open)?;
@@ -41,7 +41,7 @@ impl Model {
         Some(Ok(()))
     }
 
-    pub(crate) fn import_fd(&mut self, who: Who, fd: Id, new: Id) -> Done {
+    pub(super) fn import_fd(&mut self, who: Who, fd: Id, new: Id) -> Done {
         let file = self.process(who)?.fds.remove(&fd)?;
         self.caller(who)?;
         self.opened(who, file, new);
@@ -80,7 +80,7 @@ impl Model {
         Reference { kind, join, handle, uid, owned, live: true, inherited, context, children: 0, failure: None }
     }
 
-    pub(crate) fn make(&mut self, who: Who, kind: Kind, context: Id, new: Id) -> Done {
+    pub(super) fn make(&mut self, who: Who, kind: Kind, context: Id, new: Id) -> Done {
         let (join, file) = match self.context(who, context)? {
             Ok(found) => found,
             Err(errno) => return Some(Err(errno)),
@@ -102,7 +102,7 @@ impl Model {
         Some(Ok(()))
     }
 
-    pub(crate) fn import(&mut self, who: Who, kind: Kind, context: Id, source: Source, new: Id) -> Done {
+    pub(super) fn import(&mut self, who: Who, kind: Kind, context: Id, source: Source, new: Id) -> Done {
         let (handle, id) = match source {
             Source::Known(of) => {
                 let (_, handle, id) = self.known.get(&of)?;
@@ -214,7 +214,7 @@ impl Model {
         reference
     }
 
-    pub(crate) fn export(&mut self, who: Who, umem: Given, new: Id) -> Done {
+    pub(super) fn export(&mut self, who: Who, umem: Given, new: Id) -> Done {
         let id = match self.given(who, Kind::Umem, umem, "used-after-release")? {
             Ok(id) => id,
             Err(errno) => return Some(Err(errno)),
@@ -236,7 +236,7 @@ impl Model {
         !self.processes[who].contexts[&reference.context].open
     }
 
-    pub(crate) fn reg_mr(&mut self, who: Who, pd: Given, new: Id) -> Done {
+    pub(super) fn reg_mr(&mut self, who: Who, pd: Given, new: Id) -> Done {
         let id = match self.given(who, Kind::Pd, pd, "used-after-release")? {
             Ok(id) => id,
             Err(errno) => return Some(Err(errno)),
@@ -258,9 +258,9 @@ impl Model {
         Some(Ok(()))
     }
 
-    pub(crate) fn dereg_mr(&mut self, who: Who, id: Id) -> Done {
+    pub(super) fn dereg_mr(&mut self, who: Who, id: Id) -> Done {
         let mr = self.caller(who)?.mrs.get(&id)?.clone();
-        if let Err(errno) = self.kernel.destroy(mr.file, mr.handle, crate::model::MR) {
+        if let Err(errno) = self.kernel.destroy(mr.file, mr.handle, super::model::MR) {
             return Some(Err(errno));
         }
         let process = &mut self.processes[who];
@@ -271,7 +271,7 @@ impl Model {
         Some(Ok(()))
     }
 
-    pub(crate) fn end(&mut self, who: Who, kind: Kind, end: End, what: Given) -> Done {
+    pub(super) fn end(&mut self, who: Who, kind: Kind, end: End, what: Given) -> Done {
         if (kind, end, what) == (Kind::Umem, End::Unimport, Given::Null) {
             self.caller(who)?;
             self.says(who, "note", "null-argument");

@@ -1,13 +1,13 @@
 //! What ends with contexts and processes, by the reference model.
 
-use crate::kernel::{Answer, Kind, Uid, What};
-use crate::model::{Fate, Join, Model, Process, Reference};
-use crate::step::{Id, Who};
+use super::kernel::{Answer, Kind, Uid, What};
+use super::model::{Fate, Join, Model, Process, Reference};
+use super::step::{Id, Who};
 
 type Done = Option<Result<(), Answer>>;
 
 impl Model {
-    pub(crate) fn fork(&mut self, who: Who, child: Who) -> Done {
+    pub(super) fn fork(&mut self, who: Who, child: Who) -> Done {
         // A fork locks what the guard has, so a forked process that forks tells of itself first.
         let mut copy = self.caller(who)?.clone();
         if self.processes[child].alive || !self.processes[child].joins.is_empty() {
@@ -20,7 +20,7 @@ impl Model {
         Some(Ok(()))
     }
 
-    pub(crate) fn close(&mut self, who: Who, context: Id) -> Done {
+    pub(super) fn close(&mut self, who: Who, context: Id) -> Done {
         let found = self.caller(who)?.contexts.get(&context)?.clone();
         if !found.open {
             return Some(self.refuses(who, "context-closed-twice", "EINVAL"));
@@ -101,7 +101,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn exit(&mut self, who: Who) {
+    pub(super) fn exit(&mut self, who: Who) {
         if !self.processes[who].silent {
             self.last_report(who);
         }

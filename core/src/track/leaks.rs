@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
+use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::{self, HolderId, Kind};
+use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -48,6 +48,8 @@ pub struct LostExample {
     pub address: usize,
     /// The reference, or what is left of it for an object without one.
     pub reference: Reference,
+    /// What hung on a PD that could not be deallocated.
+    pub children: Vec<(usize, Child)>,
 }
 
 /// How many examples a group keeps.
@@ -79,7 +81,7 @@ impl Groups {
         group.count += 1;
         group.bytes += reference.size;
         if group.examples.len() < EXAMPLES {
-            group.examples.push(LostExample { address, reference: reference.clone() });
+            group.examples.push(LostExample { address, reference: reference.clone(), children: Vec::new() });
         }
     }
 }
@@ -97,8 +99,11 @@ impl Tracker {
         self.each_reference(|address, reference| {
             if reference.context == context && reference.is_live() {
                 reference.context_closed = true;
-                if !reference.inherited && !reference.ignored && !file.is_gone() {
+                if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
+                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
+                        self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
+                    }
                 }
             }
         });
@@ -112,7 +117,7 @@ impl Tracker {
     pub fn lost_on_demand(&self, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
         self.each_reference(|address, reference| {
-            if reference.is_live() && !reference.inherited && !reference.ignored {
+            if reference.may_be_lost() {
                 judge_failure(&mut groups, address, reference);
             }
         });
@@ -129,7 +134,7 @@ impl Tracker {
         let mut lost = 0;
         self.each_reference(|_, reference| {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
-            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+            lost += u64::from(closed && reference.may_be_lost());
         });
         let open = self.files().into_iter().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
@@ -148,7 +153,7 @@ impl Tracker {
             }
         });
         self.each_reference(|address, reference| {
-            if !reference.is_live() || reference.inherited || reference.ignored {
+            if !reference.may_be_lost() {
                 return;
             }
             let Some(file) = self.present_file(reference.file) else { return };
@@ -156,6 +161,9 @@ impl Tracker {
                 return;
             }
             if let Some(fault) = at_exit(reference, &file, held(file.index), leaks, world) {
+                if let (Rule::ObjectOrphaned, Some(generation)) = (fault.rule, reference.generation) {
+                    self.mourn(fault, &file, (reference.kind, reference.handle, generation));
+                }
                 groups.add(fault, address, reference);
             }
         });
@@ -185,8 +193,17 @@ impl Tracker {
         }
         let fault = orphaned(certain());
         for orphan in orphans {
+            self.mourn(fault, file, (orphan.kind, orphan.handle.0, orphan.generation));
             let maker = Some(orphan.born.holder).filter(|_| !file.is_mine(orphan.born));
             groups.add_made_by(maker, fault, 0, &remains(file.index, &orphan));
+        }
+    }
+
+    /// What is about to be reported for certain as lost, no other process needs to report.
+    fn mourn(&self, fault: Fault, file: &DeviceFile, (kind, handle, generation): (Kind, u32, Generation)) {
+        let certain = |fault: &Fault| fault.severity == Severity::Error;
+        if self.policy.0.leaks != Leaks::Off && self.policy.apply(vec![fault]).iter().any(certain) {
+            file.mourned(kind, handle, generation);
         }
     }
 
@@ -203,6 +220,9 @@ impl Tracker {
     fn counted_groups(&self, groups: Groups) -> Vec<Lost> {
         let policy = |mut lost: Lost| {
             lost.fault = self.policy.apply(vec![lost.fault]).pop()?;
+            if lost.fault.rule == Rule::PdDeallocBusy {
+                lost.examples.iter_mut().for_each(|one| one.children = self.children_on(&one.reference));
+            }
             Some(lost)
         };
         groups.0.into_iter().filter_map(policy).collect()

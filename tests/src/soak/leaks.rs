@@ -39,6 +39,10 @@ impl Model {
             let orphans = self.take_orphans(who, found.join, true);
             self.says_orphans(who, orphans, certain);
         }
+        let left = self.processes[who].mrs.values().filter(|mr| mr.context == context).count();
+        if left > 0 && !found.inherited {
+            self.says(who, "note", "children-left").count = left;
+        }
         let process = &mut self.processes[who];
         process.contexts.entry(context).and_modify(|context| context.open = false);
         process.mrs.retain(|_, mr| mr.context != context);

@@ -43,6 +43,7 @@ pub struct Call<'a> {
     pub method: u16,
     talk: &'a Talk,
     attributes: Vec<Attribute>,
+    is_well_formed: bool,
     outputs: RefCell<Vec<(u64, Vec<u8>)>>,
     descriptor: RefCell<Option<Sent>>,
 }
@@ -76,6 +77,7 @@ impl<'a> Call<'a> {
             return Err(libc::EINVAL);
         }
         let mut attributes: Vec<Attribute> = Vec::with_capacity(count);
+        let mut is_well_formed = true;
         for index in 0..count {
             let at = HEADER + index * ATTRIBUTE;
             let attribute = Attribute {
@@ -86,12 +88,8 @@ impl<'a> Call<'a> {
                 address: address + at as u64,
             };
             // Unknown bits in the flags are ignored; the reserved word is not.
-            if u16_at(bytes, at + 6) != 0 {
-                return Err(libc::EINVAL);
-            }
-            if attributes.iter().any(|known| known.id == attribute.id) {
-                return Err(libc::EINVAL);
-            }
+            let is_repeated = attributes.iter().any(|known| known.id == attribute.id);
+            is_well_formed &= u16_at(bytes, at + 6) == 0 && !is_repeated;
             attributes.push(attribute);
         }
         Ok(Call {
@@ -99,13 +97,21 @@ impl<'a> Call<'a> {
             method: u16_at(bytes, 4),
             talk,
             attributes,
+            is_well_formed,
             outputs: RefCell::default(),
             descriptor: RefCell::default(),
         })
     }
 
-    /// Refuses mandatory attributes that the method does not know.
+    /// Refuses attributes that are repeated, or fill the reserved word. The kernel looks at them when it knows the method:
+    /// the word means something to a method that we may not have.
+    pub fn well_formed(&self) -> Answer<()> {
+        if self.is_well_formed { Ok(()) } else { Err(libc::EINVAL) }
+    }
+
+    /// The same, and mandatory attributes that the method does not know.
     pub fn knows(&self, known: &[u16]) -> Answer<()> {
+        self.well_formed()?;
         let unknown = |attribute: &&Attribute| attribute.flags & MANDATORY != 0 && !known.contains(&attribute.id);
         if self.attributes.iter().any(|attribute| unknown(&attribute)) { Err(libc::EPROTONOSUPPORT) } else { Ok(()) }
     }

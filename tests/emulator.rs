@@ -58,6 +58,8 @@ const ON_EVERY_VERSION: &[Test] = &[
     ("memory", |bench| objects(bench, "memory")),
     ("devx", |bench| objects(bench, "devx")),
     ("steering", |bench| objects(bench, "steering")),
+    ("address_handles", |bench| objects(bench, "address_handles")),
+    ("pingpongs", pingpongs),
 ];
 
 const ONCE: &[Test] = &[
@@ -166,6 +168,46 @@ fn stress(bench: &Bench) -> Outcome {
 fn objects(bench: &Bench, name: &str) -> Outcome {
     let said = output_of(emulated(1)?.arg(bench.program(name)?))?;
     shows(&said, &["good\n"])
+}
+
+/// rdma-core's examples, as far as they come without a wire: both sides have made their queue pairs, and know each
+/// other's.
+const PINGPONGS: &[(&str, &str)] = &[
+    ("ibv_rc_pingpong", ""),
+    ("ibv_rc_pingpong", "-e"),
+    ("ibv_uc_pingpong", ""),
+    ("ibv_ud_pingpong", ""),
+    ("ibv_srq_pingpong", ""),
+    ("ibv_xsrq_pingpong", ""),
+    // Over Ethernet; the kernel makes the address handle.
+    ("ibv_rc_pingpong", "-g 0"),
+    ("ibv_ud_pingpong", "-g 0"),
+];
+
+fn pingpongs(bench: &Bench) -> Outcome {
+    PINGPONGS.iter().try_for_each(|(name, options)| {
+        let said = pingpong(bench, name, options)?;
+        shows(&said, &["local", "remote"]).map_err(|wrong| format!("{name} {options} {wrong}"))
+    })
+}
+
+fn pingpong(bench: &Bench, name: &str, options: &str) -> Outcome<String> {
+    // A client that comes too early ends, and is followed by another one.
+    let script = "case $3 in -g*) \"$4\" emu-control link ethernet;; esac; cd \"$1\"; port=$2; options=$3; shift 4
+        rm -f said; stdbuf -oL \"$@\" $options -p $port >said 2>&1 & server=$!; client=$server
+        until grep -q remote said || ! kill -0 $server; do
+            if [ $client = $server ] || ! kill -0 $client 2>/dev/null; then
+                stdbuf -oL \"$@\" $options -p $port localhost >client 2>&1 & client=$!
+            fi
+            sleep 0.02
+        done
+        kill $client $server; wait; cat said";
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = port.map_err(|error| format!("no free port: {error}"))?.port();
+    let mut command = emulated(1)?;
+    command.args(["sh", "-c", script, "sh"]).arg(&bench.folder).arg(port.to_string()).arg(options);
+    command.arg(built("verbsguard")?).args(bench.tool(name)).env("LD_LIBRARY_PATH", library_path(bench));
+    output_of(&mut command)
 }
 
 fn garbage(bench: &Bench) -> Outcome {

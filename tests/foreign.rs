@@ -23,15 +23,11 @@ const TIMED_OUT: i32 = 124;
 /// What rdma-core's tests say where the emulated device ends, and why it does.
 const BEYOND_THE_DEVICE: &[(&str, &str)] = &[
     ("Got timeout", "needs a wire"),
-    ("Failed to poll CQ. Errno: 28", "needs a wire"),
-    ("Failed to poll CQ. Errno: 0", "needs a wire"),
+    ("Failed to poll CQ.", "needs a wire"),
     ("did not end", "needs a wire"),
     ("Completion status is Remote access error", "needs a wire"),
     ("test_full_rq_bad_flow", "needs a wire"),
     ("Failed to resize CQ. Errno: 38", "the emulated device resizes no CQ"),
-    ("Failed to query EQN. Errno: 95", "the emulated device has no event queues"),
-    ("Failed to create DevX cmd comp.. Errno: 95", "the emulated device has no event queues"),
-    ("Failed to post send. Errno: 95", "the emulated device does no atomics"),
     (
         "cannot pickle 'TextIOWrapper'",
         "fails by itself: Python 3.14 starts processes another way than the test was written for",

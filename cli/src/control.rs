@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket};
 use serde_json::{Value, json};
@@ -49,6 +49,14 @@ enum Request {
         #[arg(default_value_t = 0)]
         device: usize,
     },
+    /// Make a device's port one of Ethernet (RoCE), or of InfiniBand again, for contexts opened from then on
+    Link {
+        /// What the port speaks
+        layer: Layer,
+        /// The device's number
+        #[arg(long, default_value_t = 0)]
+        device: usize,
+    },
     /// Pull a device out: what makes objects fails with EIO, what destroys them succeeds once
     Remove {
         /// The device's number
@@ -61,6 +69,13 @@ enum Request {
         #[arg(default_value_t = 0)]
         device: usize,
     },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Layer {
+    Ethernet,
+    #[value(name = "infiniband")]
+    InfiniBand,
 }
 
 impl Control {
@@ -89,9 +104,11 @@ impl Control {
         match self.request {
             Request::Stats { json: true } => crate::written(writeln!(io::stdout(), "{}", answer["devices"])),
             Request::Stats { json: false } => crate::written(write!(io::stdout(), "{}", lines(&totals(answer)))),
-            Request::Fail { .. } | Request::Reuse { .. } | Request::Remove { .. } | Request::Restore { .. } => {
-                ExitCode::SUCCESS
-            }
+            Request::Fail { .. }
+            | Request::Reuse { .. }
+            | Request::Link { .. }
+            | Request::Remove { .. }
+            | Request::Restore { .. } => ExitCode::SUCCESS,
         }
     }
 }
@@ -119,10 +136,16 @@ impl Request {
                 json!({ "op": "fail", "kind": kind, "errno": errno, "device": device })
             }
             Request::Reuse { device } => json!({ "op": "reuse", "device": device }),
+            Request::Link { layer: Layer::Ethernet, device } => link("ethernet", *device),
+            Request::Link { layer: Layer::InfiniBand, device } => link("infiniband", *device),
             Request::Remove { device } => json!({ "op": "remove", "device": device }),
             Request::Restore { device } => json!({ "op": "restore", "device": device }),
         }
     }
+}
+
+fn link(layer: &str, device: usize) -> Value {
+    json!({ "op": "link", "layer": layer, "device": device })
 }
 
 /// By number or name, as the kernel's headers call it.

@@ -49,6 +49,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => about().prop_map(|(kind, handle, generation, holder, stamp)| {
             Event::Vanished { kind, handle, generation, holder, stamp }
         }),
+        1 => about().prop_map(|(kind, handle, generation, holder, _)| Event::Mourned { kind, handle, generation, holder }),
         1 => about().prop_map(|(kind, handle, generation, holder, stamp)| {
             Event::Exported { kind, handle, generation, holder, stamp }
         }),

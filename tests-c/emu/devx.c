@@ -13,7 +13,7 @@ static struct ibv_pd *pd;
 
 static struct mlx5dv_devx_obj *make(int opcode, uint32_t *number)
 {
-	uint8_t in[64] = { opcode >> 8, opcode & 0xff }, out[16];
+	uint8_t in[64] = { opcode >> 8, opcode & 0xff, [40] = 77 }, out[16];
 	struct mlx5dv_devx_obj *made;
 
 	memset(out, 0xff, sizeof(out));
@@ -40,7 +40,7 @@ static void objects(void)
 	LIVE("devx_obj", 6);
 	memset(out, 0xff, sizeof(out));
 	ANSWERS(0, mlx5dv_devx_obj_query(made[4], ask_tis, sizeof(ask_tis), out, sizeof(out)));
-	NEED(!out[0] && !out[63]);
+	NEED(!out[0] && !out[1] && out[40] == 77 && !out[63]);
 	ANSWERS(0, mlx5dv_devx_obj_modify(made[4], change_tis, sizeof(change_tis), out, sizeof(out)));
 	/* A firmware's objects hang on nothing that the kernel knows. */
 	for (int i = 0; i < 6; i++)
@@ -101,6 +101,35 @@ static void events(void)
 	ANSWERS(0, mlx5dv_devx_obj_destroy(object));
 }
 
+static void in_background(void)
+{
+	struct {
+		struct mlx5dv_devx_async_cmd_hdr head;
+		uint8_t out[64];
+	} answer;
+	uint8_t in[32] = { QUERY_TIS >> 8, QUERY_TIS & 0xff };
+	struct mlx5dv_devx_cmd_comp *answers, *elsewhere;
+	struct mlx5dv_devx_obj *object;
+	uint32_t number;
+
+	NEED(object = make(CREATE_TIS, &number));
+	NEED(answers = mlx5dv_devx_create_cmd_comp(context));
+	NEED(elsewhere = mlx5dv_devx_create_cmd_comp(context));
+	ANSWERS(0, mlx5dv_devx_obj_query_async(object, in, sizeof(in), 32, 7, answers));
+	ANSWERS(0, mlx5dv_devx_obj_query_async(object, in, sizeof(in), 48, 8, answers));
+	NEED(poll(&(struct pollfd){ .fd = elsewhere->fd, .events = POLLIN }, 1, 0) == 0);
+	for (int i = 0; i < 2; i++) {
+		memset(&answer, 0xff, sizeof(answer));
+		ANSWERS(0, mlx5dv_devx_get_async_cmd_comp(answers, &answer.head, sizeof(answer)));
+		NEED(answer.head.wr_id == (i ? 8 : 7) && !answer.head.out_data[0]);
+		NEED(!i || answer.head.out_data[40] == 77);
+		NEED(!answer.head.out_data[i ? 47 : 31] && answer.head.out_data[i ? 48 : 32] == 0xff);
+	}
+	mlx5dv_devx_destroy_cmd_comp(elsewhere);
+	mlx5dv_devx_destroy_cmd_comp(answers);
+	ANSWERS(0, mlx5dv_devx_obj_destroy(object));
+}
+
 /* Never ENOTTY or EPROTONOSUPPORT, which stand for an old kernel. */
 static void refused(void)
 {
@@ -110,7 +139,6 @@ static void refused(void)
 	} mask = { .size = 64 };
 	struct mlx5dv_flow_matcher_attr matcher = { .match_mask = (void *)&mask, .match_criteria_enable = 1 };
 
-	REFUSED(EOPNOTSUPP, mlx5dv_devx_create_cmd_comp(context));
 	REFUSED(EOPNOTSUPP, mlx5dv_dr_domain_create(context, MLX5DV_DR_DOMAIN_TYPE_NIC_RX));
 	REFUSED(EOPNOTSUPP, mlx5dv_create_flow_matcher(context, &matcher));
 }
@@ -135,6 +163,7 @@ int main(void)
 	keys();
 	of_a_queue_pair();
 	events();
+	in_background();
 	refused();
 	removed();
 	ANSWERS(0, ibv_dealloc_pd(pd));

@@ -94,10 +94,10 @@ static void take_line(const char *line)
 	group->lines = lines;
 }
 
-/* found WHO SEVERITY RULE ACTION [xN] [of WHO] */
-static struct group *expect(const struct step *step)
+/* found WHO SEVERITY RULE ACTION [xN] [of WHO]: the findings that it is about, whether there are any or not. */
+static struct group *about(const struct step *step)
 {
-	struct group like = { 0 }, *group;
+	struct group like = { 0 };
 
 	if (step->count < 5)
 		script_error(step->line, "found WHO SEVERITY RULE ACTION [xN] [of WHO]");
@@ -105,9 +105,12 @@ static struct group *expect(const struct step *step)
 	snprintf(like.severity, WORD, "%s", step->words[2]);
 	snprintf(like.rule, WORD, "%s", step->words[3]);
 	snprintf(like.action, WORD, "%s", step->words[4]);
-	group = group_of(&like);
-	group->wanted += step->count > 5 && step->words[5][0] == 'x' ? strtol(step->words[5] + 1, NULL, 10) : 1;
-	return group;
+	return group_of(&like);
+}
+
+static long how_many(const struct step *step)
+{
+	return step->count > 5 && step->words[5][0] == 'x' ? strtol(step->words[5] + 1, NULL, 10) : 1;
 }
 
 /* Whether the findings name this process, in a sentence or as a holder of their object. */
@@ -168,11 +171,10 @@ bool findings_are(const struct step *steps, int count, char *why, size_t size)
 		take_line(line);
 	free(text);
 	for (int i = 0; i < count; i++)
-		expect(&steps[i]);
+		about(&steps[i])->wanted += how_many(&steps[i]);
 	good = counts_are_right(why, size);
-	for (int i = 0; good && i < count; i++) {
-		good = parties_are_named(&steps[i], expect(&steps[i]), why, size);
-	}
+	for (int i = 0; good && i < count; i++)
+		good = parties_are_named(&steps[i], about(&steps[i]), why, size);
 	while (group_count)
 		free(groups[--group_count].lines);
 	return good;

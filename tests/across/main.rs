@@ -3,6 +3,7 @@
 
 mod degraded;
 mod many;
+mod shown;
 mod users;
 
 use std::fs;
@@ -30,6 +31,7 @@ fn trials() -> Outcome<Vec<Trial>> {
     let mut trials = degraded::trials(&bench)?;
     trials.extend(users::trials(&bench)?);
     trials.extend(many::trials(&bench)?);
+    trials.extend(shown::trials(&bench)?);
     Ok(trials)
 }
 

@@ -3,6 +3,7 @@
 usage: rdma_core_tests.py FOLDER [WORD]   FOLDER holds their package `tests`; with WORD only tests whose id holds it
 """
 import importlib
+import multiprocessing
 import signal
 import sys
 import unittest
@@ -49,6 +50,8 @@ def each(suite):
 
 def main(folder, word=""):
     sys.path[:0] = [folder, f"{folder}/tests"]
+    # Python cannot start itself by name: that would be another loader's.
+    multiprocessing.set_start_method("fork")
     sys.argv[1:] = ["--dev", "mlx5_0"]
     importlib.import_module("args_parser").parser.parse_args()
     signal.signal(signal.SIGALRM, too_long)

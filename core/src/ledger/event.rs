@@ -179,6 +179,17 @@ pub enum Event {
         /// When and where.
         stamp: Stamp,
     },
+    /// It was reported that the object lives on without a reference: nobody needs to report it again.
+    Mourned {
+        /// The object's kind.
+        kind: Kind,
+        /// Its number.
+        handle: Handle,
+        /// Which one of that number.
+        generation: Generation,
+        /// Who reported it.
+        holder: HolderId,
+    },
     /// The object was exported.
     Exported {
         /// The object's kind.
@@ -270,6 +281,7 @@ impl Event {
             | Event::Destroyed { holder, .. }
             | Event::Revived { holder, .. }
             | Event::Vanished { holder, .. }
+            | Event::Mourned { holder, .. }
             | Event::Exported { holder, .. }
             | Event::Acquired { holder, .. }
             | Event::Released { holder, .. }

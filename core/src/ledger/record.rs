@@ -32,6 +32,7 @@ const HAS_SECOND: u8 = 1;
 const SEEN: u8 = 2;
 const EXPORTED: u8 = 4;
 const HAS_END: u8 = 8;
+const IS_MOURNED: u8 = 16;
 
 // Types.
 const OPENED: u8 = 1;
@@ -47,6 +48,7 @@ const RELEASED: u8 = 10;
 const CHILDREN: u8 = 11;
 const LEFT: u8 = 12;
 const VANISHED: u8 = 13;
+const MOURNED: u8 = 14;
 
 const KINDS: [Kind; 2] = [Kind::Pd, Kind::Umem];
 const ORIGINS: [Origin; 3] = [Origin::Owned, Origin::Imported, Origin::Inherited];
@@ -127,6 +129,9 @@ pub fn encode(event: &Event) -> [u8; RECORD] {
         Event::Vanished { kind, handle, generation, holder, stamp } => {
             Writer::new(VANISHED).object(kind, handle, generation).mark(holder, stamp)
         }
+        Event::Mourned { kind, handle, generation, holder } => {
+            Writer::new(MOURNED).object(kind, handle, generation).u32(HOLDER, holder.0)
+        }
         Event::Exported { kind, handle, generation, holder, stamp } => {
             Writer::new(EXPORT).object(kind, handle, generation).mark(holder, stamp)
         }
@@ -159,6 +164,7 @@ fn encode_object(object: &Object) -> Writer {
         .mark(object.born.holder, object.born.stamp)
         .flag(SEEN, !object.inferred)
         .flag(EXPORTED, object.exported)
+        .flag(IS_MOURNED, object.mourned)
         .flag(HAS_END, object.end.is_some())
         .u64(END_TIME, end.stamp.time_ns)
         .u32(END_SITE, end.stamp.site.0)
@@ -230,6 +236,7 @@ impl Reader<'_> {
             DESTROYED => Event::Destroyed { kind: self.kind()?, handle, generation, holder, stamp },
             REVIVED => Event::Revived { kind: self.kind()?, handle, generation, holder },
             VANISHED => Event::Vanished { kind: self.kind()?, handle, generation, holder, stamp },
+            MOURNED => Event::Mourned { kind: self.kind()?, handle, generation, holder },
             EXPORT => Event::Exported { kind: self.kind()?, handle, generation, holder, stamp },
             KEPT => Event::Kept(self.object()?),
             ACQUIRED => {
@@ -260,6 +267,7 @@ impl Reader<'_> {
             born: Mark { holder: self.holder(), stamp: self.stamp() },
             inferred,
             exported: self.flag(EXPORTED),
+            mourned: self.flag(IS_MOURNED),
             dying: self.small() >> 4,
             end: self.flag(HAS_END).then_some(end),
             told: if inferred { 0 } else { told },

@@ -82,6 +82,9 @@ impl FileState {
             Event::Vanished { kind, handle, generation, holder, stamp } => {
                 self.vanished(kind, handle, generation, Mark { holder, stamp });
             }
+            Event::Mourned { kind, handle, generation, .. } => {
+                self.with(kind, handle, generation, |object| object.mourned = true);
+            }
             Event::Exported { kind, handle, generation, .. } => {
                 self.with(kind, handle, generation, |object| object.exported = true);
             }

@@ -254,8 +254,14 @@ impl DeviceFile {
     pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
         let mut inside = lock(&self.inside);
         let mut orphans = inside.orphans(at_end);
-        orphans.retain(|object| inside.told.insert(object.generation));
+        orphans.retain(|object| !object.mourned && inside.told.insert(object.generation));
         orphans
+    }
+
+    /// It is reported, for certain, that an object lives on without a reference.
+    pub fn mourned(&self, kind: Kind, handle: u32, generation: Generation) {
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Mourned { kind, handle, generation, holder });
     }
 
     /// How many live objects have no reference left.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::{self, HolderId, Kind};
+use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -101,6 +101,9 @@ impl Tracker {
                 reference.context_closed = true;
                 if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
+                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
+                        self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
+                    }
                 }
             }
         });
@@ -158,6 +161,9 @@ impl Tracker {
                 return;
             }
             if let Some(fault) = at_exit(reference, &file, held(file.index), leaks, world) {
+                if let (Rule::ObjectOrphaned, Some(generation)) = (fault.rule, reference.generation) {
+                    self.mourn(fault, &file, (reference.kind, reference.handle, generation));
+                }
                 groups.add(fault, address, reference);
             }
         });
@@ -187,8 +193,17 @@ impl Tracker {
         }
         let fault = orphaned(certain());
         for orphan in orphans {
+            self.mourn(fault, file, (orphan.kind, orphan.handle.0, orphan.generation));
             let maker = Some(orphan.born.holder).filter(|_| !file.is_mine(orphan.born));
             groups.add_made_by(maker, fault, 0, &remains(file.index, &orphan));
+        }
+    }
+
+    /// What is about to be reported for certain as lost, no other process needs to report.
+    fn mourn(&self, fault: Fault, file: &DeviceFile, (kind, handle, generation): (Kind, u32, Generation)) {
+        let certain = |fault: &Fault| fault.severity == Severity::Error;
+        if self.policy.0.leaks != Leaks::Off && self.policy.apply(vec![fault]).iter().any(certain) {
+            file.mourned(kind, handle, generation);
         }
     }
 

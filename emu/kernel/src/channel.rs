@@ -1,13 +1,12 @@
-//! The descriptors that events would be read from: asynchronous ones, and those of completion channels. No event ever
-//! comes, so each is a pipe that nobody writes to.
+//! The descriptors that events and answers are read from. No event ever comes, but a firmware command in the background
+//! is answered at once: each is a socket that keeps messages apart.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
 use nix::sys::stat::fstat;
-use nix::unistd::pipe2;
 
 use crate::wire::Answer;
 
@@ -20,6 +19,8 @@ pub enum Events {
     Completion,
     /// Of what the firmware made.
     Firmware,
+    /// Answers to commands in the background.
+    Commands,
 }
 
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Channels {
     /// A new one: the program's end.
     pub fn open(&mut self, events: Events) -> Answer<OwnedFd> {
         self.0.retain(|channel| !channel.is_closed());
-        let (reader, source) = pipe2(OFlag::O_CLOEXEC).map_err(number)?;
+        let (reader, source) = pair().map_err(number)?;
         let inode = fstat(&reader).map_err(number)?.st_ino;
         self.0.push(Channel { events, inode, source });
         Ok(reader)
@@ -46,10 +47,24 @@ impl Channels {
 
     /// Refuses a descriptor that is not one of these, or for other events.
     pub fn check(&self, fd: &OwnedFd, events: Events) -> Answer<()> {
-        let inode = fstat(fd).map_err(number)?.st_ino;
-        let is_it = |channel: &Channel| channel.inode == inode && channel.events == events;
-        if self.0.iter().any(is_it) { Ok(()) } else { Err(libc::EBADF) }
+        self.find(fd, events).map(drop)
     }
+
+    fn find(&self, fd: &OwnedFd, events: Events) -> Answer<&Channel> {
+        let inode = fstat(fd).map_err(number)?.st_ino;
+        let is_it = |channel: &&Channel| channel.inode == inode && channel.events == events;
+        self.0.iter().find(is_it).ok_or(libc::EBADF)
+    }
+
+    /// Gives the program something to read. ENOMEM where it has left too much unread.
+    pub fn tell(&self, fd: &OwnedFd, events: Events, message: &[u8]) -> Answer<()> {
+        let source = self.find(fd, events)?.source.as_raw_fd();
+        send(source, message, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL).map(drop).map_err(|_| libc::ENOMEM)
+    }
+}
+
+fn pair() -> nix::Result<(OwnedFd, OwnedFd)> {
+    socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
 }
 
 impl Channel {
@@ -74,7 +89,7 @@ mod tests {
         let first = channels.open(Events::Completion).unwrap();
         assert_eq!(channels.check(&first, Events::Completion), Ok(()));
         assert_eq!(channels.check(&first, Events::Asynchronous), Err(libc::EBADF));
-        let (other, _writer) = pipe2(OFlag::O_CLOEXEC).unwrap();
+        let (other, _peer) = pair().unwrap();
         assert_eq!(channels.check(&other, Events::Completion), Err(libc::EBADF));
         drop(first);
         let second = channels.open(Events::Asynchronous).unwrap();

@@ -22,10 +22,19 @@ enum Request {
     Fail { kind: String, errno: i32, device: Option<usize> },
     /// From now on freed umem ids, pdns and other numbers of the device come back at once.
     Reuse { device: usize },
+    /// The port becomes one of Ethernet, or of InfiniBand again, for contexts that are made from then on.
+    Link { layer: Layer, device: usize },
     /// The device is pulled out.
     Remove { device: usize },
     /// It is put back, as a new device: what was open stays dead.
     Restore { device: usize },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Layer {
+    Ethernet,
+    InfiniBand,
 }
 
 /// Serves one connection.
@@ -58,6 +67,9 @@ fn answer(world: &World, request: Request) -> Value {
             }
         }),
         Request::Reuse { device } => with_device(world, device, |_, device| device.reuses = true),
+        Request::Link { layer, device } => {
+            with_device(world, device, |_, device| device.is_ethernet = matches!(layer, Layer::Ethernet))
+        }
         // The socket keeps listening under another name, so that nobody finds it.
         Request::Remove { device } => with_device(world, device, |index, device| {
             device.removed = true;

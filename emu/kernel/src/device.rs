@@ -16,6 +16,8 @@ pub struct Device {
     locks: Locks,
     /// It was removed.
     pub removed: bool,
+    /// Its port is one of Ethernet, not of InfiniBand.
+    pub is_ethernet: bool,
     /// Requests that are to fail next: kind and errno.
     pub faults: Vec<(String, i32)>,
     /// Numbers that were freed are given out again at once.

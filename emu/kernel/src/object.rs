@@ -23,6 +23,8 @@ pub enum Type {
     Qp,
     /// Shared receive queue.
     Srq,
+    /// Address handle.
+    Ah,
     /// Work queue.
     Wq,
     /// Table of work queues.
@@ -45,7 +47,7 @@ pub enum Type {
 
 impl Type {
     /// All of them, with their words in counts.
-    pub const ALL: [(Type, &str); 17] = [
+    pub const ALL: [(Type, &str); 18] = [
         (Type::Pd, "pd"),
         (Type::Mr, "mr"),
         (Type::Mw, "mw"),
@@ -54,6 +56,7 @@ impl Type {
         (Type::Cq, "cq"),
         (Type::Qp, "qp"),
         (Type::Srq, "srq"),
+        (Type::Ah, "ah"),
         (Type::Wq, "wq"),
         (Type::Table, "rwq_ind_table"),
         (Type::Xrcd, "xrcd"),
@@ -132,6 +135,8 @@ pub enum More {
     Queue(Box<Queue>),
     /// The size of a shared receive queue, its limit, and whether it is of an XRC domain.
     Shared { max_wr: u32, max_sge: u32, limit: u32, xrc: bool },
+    /// The command that the firmware made something by.
+    Made(Vec<u8>),
     /// A work queue's state.
     Receiving { state: u32 },
 }

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs};
 
-use verbsguard_tests::soak::kills;
 use verbsguard_tests::soak::play::{self, Stage};
+use verbsguard_tests::soak::{Device, kills};
 use verbsguard_tests::{Outcome, project};
 
 const USAGE: &str = "\
-usage: scripts/soak [--seed N] [--count N] [--minutes N] [--kills N] [--replay FILE]
+usage: scripts/soak [--seed N] [--count N] [--minutes N] [--kills N] [--reuse] [--replay FILE]
 
 Random programs of several processes on the emulated device under the guard, judged by a reference model and by the
 kernel's counts, and processes that are killed at any moment. Without --count or --minutes it goes on until something
@@ -20,6 +20,7 @@ fails or it is interrupted.
   --count N      how many programs
   --minutes N    for how long
   --kills N      processes killed after each 200 programs (default 1000; 0: none)
+  --reuse        the device gives freed numbers out again at once
   --replay FILE  plays the cases of a file instead, such as the script of a program that failed
 
 Exit status: 0 nothing failed, 1 something failed, 2 it cannot be run.
@@ -34,6 +35,7 @@ struct Wanted {
     count: Option<u64>,
     minutes: Option<u64>,
     kills: usize,
+    device: Device,
     replay: Option<PathBuf>,
 }
 
@@ -68,11 +70,15 @@ fn main() -> ExitCode {
 /// None where help is asked for.
 fn wanted() -> Outcome<Option<Wanted>> {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let mut wanted = Wanted { seed, count: None, minutes: None, kills: 1000, replay: None };
+    let mut wanted = Wanted { seed, count: None, minutes: None, kills: 1000, device: Device::Emulated, replay: None };
     let mut arguments = env::args().skip(1);
     while let Some(option) = arguments.next() {
         if option == "--help" || option == "-h" {
             return Ok(None);
+        }
+        if option == "--reuse" {
+            wanted.device = Device::Real;
+            continue;
         }
         let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{option} {value}: not a number"));
@@ -102,7 +108,7 @@ fn soak(stage: &Stage, wanted: &Wanted) -> Outcome {
     while !is_over(done) {
         let first = wanted.seed.wrapping_add(done);
         let many = wanted.count.map_or(BATCH, |count| BATCH.min(count - done));
-        play::seeds(stage, first..first + many, "batch")?;
+        play::seeds(stage, wanted.device, first..first + many, "batch")?;
         done += many;
         println!("seeds {first} to {}: {done} programs, {} s", first + many - 1, start.elapsed().as_secs());
         if wanted.kills > 0 && (done.is_multiple_of(ROUND) || is_over(done)) {

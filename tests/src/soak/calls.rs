@@ -86,10 +86,10 @@ impl Model {
             Err(errno) => return Some(Err(errno)),
         };
         let (handle, object) = self.kernel.create(file, |kernel| match kind {
-            Kind::Pd => kernel.pdn(),
+            Kind::Pd => PD,
             Kind::Umem => kernel.umem_id(),
         });
-        let (What::Pd(id) | What::Umem(id) | What::Mr(id)) = object.what else { return None };
+        let id = if let What::Umem(id) = object.what { id } else { 0 };
         let maker = self.join(who, join).holder;
         let known = Known { kind, handle, id, exported: false, alive: true, maker, end: None };
         self.files[file].known.insert(object.uid, known);
@@ -152,18 +152,15 @@ impl Model {
         if let Some(dead) = last {
             let of = dead.end.filter(|by| *by != who);
             self.says(who, "error", "pd-handle-stale").of = of;
-        } else if self.is_sighted(who, file, |object| object.kind == Kind::Pd && object.handle == handle) {
+        } else if self.is_sighted(file, |object| object.kind == Kind::Pd && object.handle == handle) {
             self.says(who, "error", "pd-handle-foreign");
-        } else if self.kernel.is_pdn(file, handle) {
-            self.says(who, "warning", "pd-handle-is-pdn");
         }
     }
 
     /// Whether a live object of another device file is known.
-    fn is_sighted(&self, who: Who, file: usize, is_it: impl Fn(&Known) -> bool) -> bool {
+    fn is_sighted(&self, file: usize, is_it: impl Fn(&Known) -> bool) -> bool {
         let others = self.files.iter().enumerate().filter(|(other, _)| *other != file);
         let lives = |other: usize| self.processes.iter().any(|process| process.tells(other));
-        let _ = who;
         others.into_iter().any(|(other, of)| lives(other) && of.known.values().any(|one| one.alive && is_it(one)))
     }
 
@@ -178,7 +175,7 @@ impl Model {
         {
             return Some(uid);
         }
-        let rule = if self.is_sighted(who, file, is_it) {
+        let rule = if self.is_sighted(file, is_it) {
             "umem-blob-foreign"
         } else if last.is_some() {
             "umem-blob-stale"
@@ -301,7 +298,9 @@ impl Model {
 
     fn unimport(&mut self, who: Who, id: Id, reference: &Reference) {
         if reference.owned && self.fate(who, reference) == Fate::Alive {
-            let severity = if self.has_others(who, reference) { "note" } else { "warning" };
+            // A process that has not told yet may have it too.
+            let all_tell = !self.join(who, reference.join).here || self.sees_everyone(who, reference.join);
+            let severity = if self.has_others(who, reference) || !all_tell { "note" } else { "warning" };
             self.says(who, severity, "unimport-of-owned");
         }
         if reference.children > 0 {

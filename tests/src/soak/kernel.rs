@@ -21,8 +21,8 @@ pub enum Kind {
 /// What stands under a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A PD, with its pdn.
-    Pd(u32),
+    /// A PD.
+    Pd,
     /// A UMEM, with its id.
     Umem(u32),
     /// A memory region of that PD.
@@ -40,29 +40,28 @@ impl What {
 /// Which kernel is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// Gives numbers of PDs and UMEMs out again late.
+    /// Gives UMEM ids out again late.
     Emulated,
-    /// Gives the lowest free number.
+    /// Gives the lowest free one.
     Real,
 }
 
-/// Numbers that are unique in a device.
+/// UMEM ids, which are unique in a device. Only whether two are the same matters.
 #[derive(Clone, Debug)]
-struct Numbers {
+struct Ids {
     device: Device,
     used: BTreeSet<u32>,
-    next: u32,
+    last: u32,
 }
 
-impl Numbers {
+impl Ids {
     fn take(&mut self) -> u32 {
-        if self.device == Device::Real {
-            self.next = (1..).find(|number| !self.used.contains(number)).unwrap_or(0);
-        } else {
-            self.next += 1;
-        }
-        self.used.insert(self.next);
-        self.next
+        self.last = match self.device {
+            Device::Real => (1..).find(|id| !self.used.contains(id)).unwrap_or(0),
+            Device::Emulated => self.last + 1,
+        };
+        self.used.insert(self.last);
+        self.last
     }
 }
 
@@ -79,17 +78,14 @@ pub struct Object {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     files: Vec<BTreeMap<u32, Object>>,
-    pdns: Numbers,
-    umem_ids: Numbers,
+    umem_ids: Ids,
     uids: Uid,
 }
 
 impl Kernel {
     /// With nothing open.
     pub fn new(device: Device) -> Kernel {
-        let numbers = |next| Numbers { device, used: BTreeSet::new(), next };
-        // The emulated device's pdns begin beyond all handles of such a program.
-        Kernel { files: Vec::new(), pdns: numbers(0x1f), umem_ids: numbers(0), uids: 0 }
+        Kernel { files: Vec::new(), umem_ids: Ids { device, used: BTreeSet::new(), last: 0 }, uids: 0 }
     }
 
     /// A new open of the device.
@@ -106,11 +102,9 @@ impl Kernel {
     }
 
     fn forget(&mut self, what: What) {
-        match what {
-            What::Pd(pdn) => self.pdns.used.remove(&pdn),
-            What::Umem(id) => self.umem_ids.used.remove(&id),
-            What::Mr(_) | What::Uar => true,
-        };
+        if let What::Umem(id) = what {
+            self.umem_ids.used.remove(&id);
+        }
     }
 
     /// Makes an object under the lowest free handle.
@@ -120,11 +114,6 @@ impl Kernel {
         let object = Object { uid: self.uids, what: what(self) };
         self.files[file].insert(handle, object);
         (handle, object)
-    }
-
-    /// A new PD's number.
-    pub fn pdn(&mut self) -> What {
-        What::Pd(self.pdns.take())
     }
 
     /// A new UMEM's id.
@@ -155,10 +144,5 @@ impl Kernel {
     /// How many objects like this live, in all device files.
     pub fn count(&self, like: What) -> usize {
         self.files.iter().flat_map(BTreeMap::values).filter(|object| object.what.is_like(like)).count()
-    }
-
-    /// Whether a live PD of a device file has this pdn.
-    pub fn is_pdn(&self, file: usize, number: u32) -> bool {
-        self.files[file].values().any(|object| object.what == What::Pd(number))
     }
 }

@@ -18,16 +18,20 @@ pub fn kills(stage: &Stage, seed: u64, kills: usize, name: &str) -> Outcome<Stri
     let done = done.map_err(|error| format!("cannot run {command:?}: {error}"))?;
     let said = String::from_utf8_lossy(&done.stdout);
     let noise = String::from_utf8_lossy(&done.stderr);
-    let told = findings::read(&folder.join("log"))?;
-    let wrong = |why: String| format!("kills of seed {seed}: {why}\n{said}{noise}");
-    if !said.lines().any(|line| line.starts_with("keeper ")) {
-        return Err(wrong(format!("did not come to the end ({})", done.status)));
-    }
-    let account = account(&said);
-    judge_account(&account).map_err(wrong)?;
-    judge_findings(&told, count(&account, "ledger", "pd") + count(&account, "ledger", "umem")).map_err(wrong)?;
+    judge(&said, &findings::read(&folder.join("log"))?)
+        .map_err(|why| format!("kills of seed {seed} ({}): {why}\n{said}{noise}", done.status))?;
     is_empty(&folder.join("ledger"))?;
     Ok(said.lines().filter(|line| !line.starts_with("keeper")).collect::<Vec<_>>().join("; "))
+}
+
+/// Judges what the program printed, by what the guards told.
+pub fn judge(said: &str, told: &[Value]) -> Outcome {
+    if !said.lines().any(|line| line.starts_with("keeper ")) {
+        return Err("did not come to the end".into());
+    }
+    let account = account(said);
+    judge_account(&account)?;
+    judge_findings(told, count(&account, "ledger", "pd") + count(&account, "ledger", "umem"))
 }
 
 fn account(said: &str) -> Account<'_> {

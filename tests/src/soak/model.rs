@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kernel::{Answer, Device, Kernel, Kind, Uid, What};
 use super::step::{Id, MOST, Step, Who};
 
-pub(super) const PD: What = What::Pd(0);
+pub(super) const PD: What = What::Pd;
 pub(super) const UMEM: What = What::Umem(0);
 pub(super) const MR: What = What::Mr(0);
 

@@ -73,13 +73,16 @@ impl Stage {
         Ok(command)
     }
 
-    /// Plays these scripts in one run of the emulated device, under the guard; answers those that failed.
-    pub fn play(&self, scripts: &[String], name: &str) -> Outcome<Vec<Failure>> {
+    /// Plays these scripts in one run of the emulated device, under the guard; answers those that failed. For
+    /// [`Device::Real`] it gives its numbers out again at once, as a real device may.
+    pub fn play(&self, device: Device, scripts: &[String], name: &str) -> Outcome<Vec<Failure>> {
         let folder = self.folder(name)?;
         let cases = folder.join("cases");
         io(&cases, fs::write(&cases, scripts.concat()))?;
-        let mut command = self.command(&self.player, &folder, 60 + scripts.len())?;
-        let done = command.arg(&cases).output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
+        let mut command = self.command(Path::new("sh"), &folder, 60 + scripts.len())?;
+        let ask = if device == Device::Real { "$TRUTH_CONTROL reuse && " } else { "" };
+        command.arg("-c").arg(format!("{ask}exec \"$0\" \"$1\"")).arg(&self.player).arg(&cases);
+        let done = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
         let said = String::from_utf8_lossy(&done.stdout);
         let failures = failures(&said);
         let wanted = format!("{} passed, {} failed, 0 skipped", scripts.len() - failures.len(), failures.len());
@@ -121,11 +124,11 @@ fn failures(said: &str) -> Vec<Failure> {
 }
 
 /// Plays the programs of these seeds. One that fails is made small, and the error is its script.
-pub fn seeds(stage: &Stage, seeds: Range<u64>, name: &str) -> Outcome {
-    let programs: Vec<(u64, Program)> = seeds.map(|seed| (seed, super::program(seed, Device::Emulated))).collect();
+pub fn seeds(stage: &Stage, device: Device, seeds: Range<u64>, name: &str) -> Outcome {
+    let programs: Vec<(u64, Program)> = seeds.map(|seed| (seed, super::program(seed, device))).collect();
     let scripts: Vec<String> = programs.iter().map(|(seed, program)| program.script(&format!("seed {seed}"))).collect();
     let name = name.replace("::", "-");
-    let Some(failure) = stage.play(&scripts, &name)?.into_iter().next() else { return Ok(()) };
+    let Some(failure) = stage.play(device, &scripts, &name)?.into_iter().next() else { return Ok(()) };
     let (seed, program) = &programs[failure.index];
     let (small, why) = shrink(stage, program, &format!("{name}-shrinking"))?;
     let script = small.script(&format!("made small from seed {seed}"));
@@ -139,16 +142,32 @@ pub fn seeds(stage: &Stage, seeds: Range<u64>, name: &str) -> Outcome {
     ))
 }
 
-/// Plays scripts that were written down.
-pub fn cases(stage: &Stage, text: &str, name: &str) -> Outcome {
-    let scripts: Vec<String> = text.split_inclusive('\n').fold(Vec::new(), |mut scripts, line| {
+/// The cases of a file, each by itself.
+fn split(text: &str) -> Vec<String> {
+    text.split_inclusive('\n').fold(Vec::new(), |mut scripts, line| {
         if line.starts_with("case ") {
             scripts.push(String::new());
         }
         scripts.last_mut().into_iter().for_each(|script| script.push_str(line));
         scripts
-    });
-    match stage.play(&scripts, name)?.into_iter().next() {
+    })
+}
+
+/// Plays scripts of which each is wrong: the player has to see it.
+pub fn wrong(stage: &Stage, text: &str, name: &str) -> Outcome {
+    let scripts = split(text);
+    let seen: Vec<usize> = stage.play(Device::Emulated, &scripts, name)?.into_iter().map(|one| one.index).collect();
+    match (0..scripts.len()).find(|index| !seen.contains(index)) {
+        None if !scripts.is_empty() => Ok(()),
+        None => Err("there is no case".into()),
+        Some(unseen) => Err(format!("the player passes\n{}", scripts[unseen])),
+    }
+}
+
+/// Plays scripts that were written down.
+pub fn cases(stage: &Stage, text: &str, name: &str) -> Outcome {
+    let scripts = split(text);
+    match stage.play(Device::Emulated, &scripts, name)?.into_iter().next() {
         None if !scripts.is_empty() => Ok(()),
         None => Err("there is no case".into()),
         Some(failure) => Err(format!("{}\n{}", scripts[failure.index], failure.why)),
@@ -163,7 +182,7 @@ fn shrink(stage: &Stage, program: &Program, name: &str) -> Outcome<(Program, Str
     loop {
         let candidates = best.without(size);
         let scripts: Vec<String> = candidates.iter().map(|one| one.script("shrinking")).collect();
-        match stage.play(&scripts, name)?.into_iter().next() {
+        match stage.play(best.device, &scripts, name)?.into_iter().next() {
             Some(failure) => {
                 best = candidates[failure.index].clone();
                 why = failure.why;

@@ -119,8 +119,8 @@ fn device() -> Vec<u8> {
         .u32s(&[0x02c9, 4119, 0, 1 << 18, 32_768, CAPABILITIES])
         // max_sge, max_sge_rd, max_cq, max_cqe, max_mr, max_pd
         .u32s(&[30, 30, 1 << 24, 4_194_303, 1 << 24, 1 << 24])
-        // max_qp_rd_atom … max_ee_init_rd_atom, atomic_cap
-        .u32s(&[16, 0, 1 << 22, 16, 0, 0])
+        // max_qp_rd_atom … max_ee_init_rd_atom, atomic_cap (within the device)
+        .u32s(&[16, 0, 1 << 22, 16, 0, 1])
         // max_ee, max_rdd, max_mw, max_raw_ipv6_qp, max_raw_ethy_qp
         .u32s(&[0, 0, 1 << 24, 0, 0])
         // max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach, max_ah, max_fmr, max_map_per_fmr
@@ -175,54 +175,54 @@ pub fn query_device_ex(client: &Client, call: &Call<'_>) -> Answer<()> {
     call.flush()
 }
 
-/// struct ib_uverbs_query_port_resp_ex (ib_user_ioctl_verbs.h): an InfiniBand port that is up.
+/// struct ib_uverbs_query_port_resp_ex (ib_user_ioctl_verbs.h): a port that is up.
 pub fn query_port(client: &Client, call: &Call<'_>) -> Answer<()> {
-    client.with_context(|_, _| Ok(()))?;
+    let is_ethernet = client.with_context(|device, _| Ok(device.is_ethernet))?;
     if call.number(0)? != 1 {
         return Err(libc::EINVAL);
     }
     let reply = Fields::default()
         // port_cap_flags, max_msg_sz, bad_pkey_cntr, qkey_viol_cntr, gid_tbl_len
         .u32s(&[0x0251_0868, 1 << 30, 0, 0, 1])
-        // pkey_tbl_len, lid, sm_lid
-        .u16s(&[1, 1, 1])
+        // pkey_tbl_len, lid, sm_lid: Ethernet has no LIDs
+        .u16s(&if is_ethernet { [1, 0, 0] } else { [1, 1, 1] })
         // state, max_mtu, active_mtu, lmc, max_vl_num, sm_sl, subnet_timeout, init_type_reply
         .u8s(&[4, 5, 5, 0, 4, 0, 18, 0])
-        // active_width, active_speed, phys_state, link_layer, flags, reserved
-        .u8s(&[2, 32, 5, 1, 0, 0]);
+        // active_width, active_speed, phys_state, link_layer, flags (a global header is needed), reserved
+        .u8s(&if is_ethernet { [2, 32, 5, 2, 1, 0] } else { [2, 32, 5, 1, 0, 0] });
     call.output(1, &reply.0);
     call.flush()
 }
 
-/// struct ib_uverbs_gid_entry: the port's one GID.
-fn gid() -> Vec<u8> {
+/// struct ib_uverbs_gid_entry: the port's one GID, of InfiniBand or RoCE v2.
+fn gid(is_ethernet: bool) -> Vec<u8> {
     Fields::default()
         .u64s(&[0xfe80_0000_0000_0000_u64.to_be(), 0x0012_4bff_fe00_0001_u64.to_be()])
         // gid_index, port_num, gid_type, netdev_ifindex
-        .u32s(&[0, 1, 0, 0])
+        .u32s(&[0, 1, if is_ethernet { 2 } else { 0 }, 0])
         .0
 }
 
 /// UVERBS_METHOD_QUERY_GID_TABLE.
 pub fn gid_table(client: &Client, call: &Call<'_>) -> Answer<()> {
-    client.with_context(|_, _| Ok(()))?;
-    if call.room(2) < gid().len() {
+    let gid = gid(client.with_context(|device, _| Ok(device.is_ethernet))?);
+    if call.room(2) < gid.len() {
         return Err(libc::EINVAL);
     }
-    call.output(2, &gid());
+    call.output(2, &gid);
     call.output(3, &1_u64.to_ne_bytes());
     call.flush()
 }
 
 /// UVERBS_METHOD_QUERY_GID_ENTRY.
 pub fn gid_entry(client: &Client, call: &Call<'_>) -> Answer<()> {
-    client.with_context(|_, _| Ok(()))?;
+    let gid = gid(client.with_context(|device, _| Ok(device.is_ethernet))?);
     if call.number(0)? != 1 {
         return Err(libc::EINVAL);
     }
     if call.number(1)? != 0 {
         return Err(libc::ENODATA);
     }
-    call.output(3, &gid());
+    call.output(3, &gid);
     call.flush()
 }

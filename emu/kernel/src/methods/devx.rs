@@ -1,11 +1,11 @@
-//! DEVX: commands to the firmware. This firmware gives a number to whatever it is asked to make, and looks at nothing
-//! else: it answers every other command with success and zeros.
+//! DEVX: commands to the firmware. This firmware gives a number to whatever it is asked to make and remembers how it was
+//! asked; it answers every other command with success and zeros.
 
 use super::{Client, announce, optional32};
 use crate::channel::Events;
 use crate::ioctl::{Call, DRIVER};
 use crate::methods::context::COMP_VECTORS;
-use crate::object::{Object, Space, Type};
+use crate::object::{More, Object, Space, Type};
 use crate::wire::Answer;
 
 /// The head of every command, and of every answer.
@@ -57,7 +57,8 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     let space = makes(u16::from_be_bytes([command[0], command[1]])).ok_or(libc::EINVAL)?;
     let (handle, number) = client.with_context(|device, ufile| {
         let number = device.new_number(space)?;
-        Ok((ufile.add(Object::new(Type::Devx).numbered(space, number)), number))
+        let object = Object::new(Type::Devx).numbered(space, number).with(More::Made(command));
+        Ok((ufile.add(object), number))
     })?;
     // Status and syndrome, then the number, in the low bits of its word.
     let mut answer = vec![0; HEAD];
@@ -67,18 +68,59 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
     announce(client, call, handle, Type::Devx)
 }
 
-/// MLX5_IB_METHOD_DEVX_OBJ_MODIFY and …_QUERY, of whatever has a number in the firmware.
-pub fn ask(client: &Client, call: &Call<'_>) -> Answer<()> {
+/// The answer to a question about what has a number in the firmware: what it was made with, which stands in the same
+/// place in both, after the head.
+fn told(client: &Client, call: &Call<'_>) -> Answer<Vec<u8>> {
     const HAVE: [Type; 6] = [Type::Devx, Type::Cq, Type::Qp, Type::Srq, Type::Wq, Type::Table];
     needs_devx(client)?;
     let handle = call.handle(DRIVER)?;
-    client.with_handles(|_, ufile| match HAVE.contains(&ufile.any(handle)?.what) {
-        true => Ok(()),
-        false => Err(libc::EINVAL),
+    let mut answer = client.with_handles(|_, ufile| {
+        let object = ufile.any(handle)?;
+        match &object.more {
+            _ if !HAVE.contains(&object.what) => Err(libc::EINVAL),
+            More::Made(command) => Ok(command.clone()),
+            _ => Ok(vec![0; HEAD]),
+        }
     })?;
+    answer[..HEAD].fill(0);
+    Ok(answer)
+}
+
+/// MLX5_IB_METHOD_DEVX_OBJ_MODIFY, which changes nothing that is told later.
+pub fn modify(client: &Client, call: &Call<'_>) -> Answer<()> {
+    told(client, call)?;
     command(call, DRIVER + 1)?;
     call.output(DRIVER + 2, &[]);
     call.flush()
+}
+
+/// MLX5_IB_METHOD_DEVX_OBJ_QUERY.
+pub fn query(client: &Client, call: &Call<'_>) -> Answer<()> {
+    let answer = told(client, call)?;
+    command(call, DRIVER + 1)?;
+    call.output(DRIVER + 2, &answer);
+    call.flush()
+}
+
+/// MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC: where answers to commands in the background are read.
+pub fn answer_channel(client: &Client, call: &Call<'_>) -> Answer<()> {
+    needs_devx(client)?;
+    let fd = client.with_context(|_, ufile| ufile.channels.open(Events::Commands))?;
+    call.new_fd(DRIVER, fd)
+}
+
+/// MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY: a command, a channel, the program's name for it, how long the answer is to be.
+pub fn query_in_background(client: &Client, call: &Call<'_>) -> Answer<()> {
+    const ANSWER_MAX: u64 = 65_535;
+    let answer = told(client, call)?;
+    let (fd, name, length) = (call.fd(DRIVER + 2)?, call.number(DRIVER + 3)?, call.number(DRIVER + 4)?);
+    let length = usize::try_from(length.min(ANSWER_MAX)).map_err(|_| libc::EINVAL)?;
+    if call.input(DRIVER + 1)?.len() < HEAD || length < HEAD {
+        return Err(libc::EINVAL);
+    }
+    let mut message = [&name.to_ne_bytes()[..], &answer].concat();
+    message.resize(8 + length, 0);
+    client.with_context(|_, ufile| ufile.channels.tell(&fd, Events::Commands, &message))
 }
 
 /// MLX5_IB_METHOD_DEVX_QUERY_EQN: the event queue of a completion vector.

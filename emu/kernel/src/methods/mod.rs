@@ -1,5 +1,6 @@
 //! What each method of each object does: one file for each class of objects.
 
+mod ah;
 mod context;
 mod counters;
 mod cq;
@@ -103,6 +104,7 @@ fn method(object: u16, method: u16) -> Option<Method> {
         (4, 1) => ending("destroy_qp", &[0, 1], qp::destroy),
         (5, 0) => creating("create_srq", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, D, D + 1], srq::create),
         (5, 1) => ending("destroy_srq", &[0, 1], |client, call| end_told(client, call, Type::Srq, 4)),
+        (6, 0) => ending("destroy_ah", &[0], |client, call| end(client, call, 0, Type::Ah)),
         (7, 0) => creating("reg_dm_mr", &[0, 1, 2, 3, 4, 5, 6, 7], mr::register_dm),
         (7, 1) => ending("dereg_mr", &[0], |client, call| end(client, call, 0, Type::Mr)),
         (7, 3) => creating("query_mr", &[0, 1, 2, 3, 4], mr::query),
@@ -136,10 +138,14 @@ fn drivers(object: u16, method: u16) -> Option<Method> {
         (0x1000, 0x1003) => creating("devx_subscribe_event", &[D, D + 1, D + 2, D + 3, D + 4], devx::subscribe),
         (0x1001, D) => creating("devx_obj_create", &[D, D + 1, D + 2], devx::create),
         (0x1001, 0x1001) => ending("devx_obj_destroy", &[D], |client, call| end(client, call, D, Type::Devx)),
-        (0x1001, 0x1002) => creating("devx_obj_modify", &[D, D + 1, D + 2], devx::ask),
-        (0x1001, 0x1003) => creating("devx_obj_query", &[D, D + 1, D + 2], devx::ask),
+        (0x1001, 0x1002) => creating("devx_obj_modify", &[D, D + 1, D + 2], devx::modify),
+        (0x1001, 0x1003) => creating("devx_obj_query", &[D, D + 1, D + 2], devx::query),
+        (0x1001, 0x1004) => {
+            creating("devx_obj_query_async", &[D, D + 1, D + 2, D + 3, D + 4], devx::query_in_background)
+        }
         (0x1002, D) => creating("umem_reg", &[D, D + 1, D + 2, D + 3, D + 4, D + 5, D + 6], umem::register),
         (0x1002, 0x1001) => ending("umem_dereg", &[D], |client, call| end(client, call, D, Type::Umem)),
+        (0x1004, D) => creating("devx_create_cmd_comp", &[D], devx::answer_channel),
         (0x1005, D) => creating("devx_create_event_channel", &[D, D + 1], devx::event_channel),
         (0x1006, D) => creating("alloc_var", &[D, D + 1, D + 2, D + 3, D + 4], pages::alloc_var),
         (0x1006, 0x1001) => ending("free_var", &[D], |client, call| end(client, call, D, Type::Var)),
@@ -165,6 +171,7 @@ fn written(command: u64) -> Option<Method> {
     let (name, run): (_, fn(&Client, &Call<'_>) -> Answer<()>) = match command {
         1 => ("query_device", context::query_device),
         3 => ("alloc_pd", pd::alloc),
+        5 => ("create_ah", ah::create),
         9 => ("reg_mr", mr::register),
         11 => ("rereg_mr", mr::reregister),
         14 => ("alloc_mw", mr::allocate_window),

@@ -28,6 +28,10 @@ kernel-lab:
 foreign: all
 	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign
 
+# Random programs and random kills without end, until something fails (docs/testing.md).
+soak:
+	@scripts/soak
+
 install: all
 	@meson install -C build
 
@@ -35,4 +39,4 @@ clean:
 	@rm -rf build
 	@cargo clean
 
-.PHONY: all bench check demo foreign header kernel-lab install clean
+.PHONY: all bench check demo foreign header kernel-lab soak install clean

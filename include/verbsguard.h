@@ -67,6 +67,10 @@ struct verbsguard_stats {
      * Interposed calls so far.
      */
     uint64_t calls;
+    /**
+     * What is live of all that hangs on PDs or lives in contexts: MRs and parent domains, and QPs, CQs, AHs and the like.
+     */
+    uint64_t children;
 };
 
 /**

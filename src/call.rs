@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use verbsguard_core::track::Mark;
 
+use crate::copies::{Owner, Sight};
 use crate::depth::Frame;
 use crate::guard::{self, Guard};
 use crate::real::{Named, Real};
@@ -66,36 +67,54 @@ pub enum Decision<T> {
     Refuse(c_int),
 }
 
-/// Takes one call of `function` through the house. `before` and `after` are ours and may fail; `forward` is the real
-/// call. Tokens are Copy, so that nothing needs dropping while the real call runs. A function that the real library
-/// lacks fails with EOPNOTSUPP and does nothing, so there is nothing to judge either.
-#[inline(always)]
-pub fn run<F: Copy + 'static, R: Answer, T: Copy>(
-    function: &'static Real<F>,
-    before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce(F) -> R,
-    after: impl FnOnce(&'static Guard, T, &R),
-) -> R {
-    let forward = || match function.get() {
-        Some(real) => forward(real),
-        None => R::failed(libc::EOPNOTSUPP),
-    };
-    let before = |guard| if function.get().is_some() { before(guard) } else { Decision::Forward(None) };
-    run_wrapped(function, before, forward, after)
+/// A function that is called: a symbol of a real library, or a pointer in a context.
+pub trait Callee: Copy {
+    /// Its type.
+    type Function: Copy;
+    /// What reports call it.
+    fn named(self) -> &'static dyn Named;
+    /// The real one for a call that is about `owner`, where there is one.
+    fn get(self, owner: Owner, sight: Sight) -> Option<Self::Function>;
 }
 
-/// The same for a function that is no symbol: `forward` knows how to reach the real one.
+impl<F: Copy + 'static> Callee for &'static Real<F> {
+    type Function = F;
+    fn named(self) -> &'static dyn Named {
+        self
+    }
+    #[inline(always)]
+    fn get(self, owner: Owner, sight: Sight) -> Option<F> {
+        Real::get(self, owner, sight)
+    }
+}
+
+/// Takes one call of `callee` through the house. `about` tells whose copy of the real library it is for; `before` and
+/// `after` are ours and may fail; `forward` is the real call. Tokens are Copy, so that nothing needs dropping while the
+/// real call runs. A function that the real library lacks fails with EOPNOTSUPP and does nothing, so there is nothing to
+/// judge either.
 #[inline(always)]
-pub fn run_wrapped<R: Answer, T: Copy>(
-    function: &'static dyn Named,
+pub fn run<C: Callee, R: Answer, T: Copy>(
+    callee: C,
+    about: impl Into<Owner>,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce() -> R,
+    forward: impl FnOnce(C::Function) -> R,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
+    let owner = about.into();
+    let before = |guard| match callee.get(owner, Sight::Known) {
+        Some(_) => before(guard),
+        None => Decision::Forward(None),
+    };
+    let forward = |sight| callee.get(owner, sight).map(forward);
     if Frame::new().is_nested() {
-        return forward();
+        return forward(Sight::Blind).unwrap_or_else(lacking);
     }
-    apart(|| watched(function, before, forward, after))
+    apart(|| watched(callee.named(), before, forward, after))
+}
+
+/// The answer of a call to a function that the real library lacks.
+fn lacking<R: Answer>() -> R {
+    R::failed(libc::EOPNOTSUPP)
 }
 
 /// Puts some stack between the exported function and the mark of its call. A call that was left by siglongjmp leaves its
@@ -113,7 +132,7 @@ fn apart<R>(call: impl FnOnce() -> R) -> R {
 fn watched<R: Answer, T: Copy>(
     function: &'static dyn Named,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce() -> R,
+    forward: impl FnOnce(Sight) -> Option<R>,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
     let frame = Frame::new();
@@ -127,18 +146,25 @@ fn watched<R: Answer, T: Copy>(
     });
     set_errno(entry_errno);
     let (answer, rest) = match decision {
-        Ok(Some((guard, Decision::Refuse(errno)))) => (R::failed(errno), Some((guard, None))),
-        Ok(Some((guard, Decision::Forward(token)))) => (forward(), Some((guard, token))),
-        Ok(None) => (forward(), None),
+        Ok(Some((guard, Decision::Refuse(errno)))) => (Some(R::failed(errno)), Some((guard, None))),
+        Ok(Some((guard, Decision::Forward(token)))) => {
+            let sight = if token.is_some() { Sight::Known } else { Sight::Unknown };
+            (forward(sight), Some((guard, token)))
+        }
+        Ok(None) => (forward(Sight::Blind), None),
         Err(_) => {
             guard::give_up();
-            (forward(), None)
+            (forward(Sight::Blind), None)
         }
+    };
+    let (answer, is_missing) = match answer {
+        Some(answer) => (answer, false),
+        None => (lacking(), true),
     };
     let answer_errno = errno();
     if let Some((guard, token)) = rest {
         let told = own(|| {
-            if function.resolved() == Some(false) {
+            if is_missing {
                 guard.provider_lacks(function);
             } else if let Some(token) = token {
                 after(guard, token, &answer);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -29,8 +29,6 @@ pub struct Guard {
     failures: Mutex<HashMap<c_int, u64>>,
     /// Functions that the real library lacks and that were told.
     lacks: Mutex<Vec<&'static str>>,
-    /// `mlx5dv_export_sizes.devx_umem_attrs_size`, 0 until asked.
-    export_size: AtomicUsize,
     told_trouble: AtomicBool,
     ended: AtomicBool,
 }
@@ -109,7 +107,7 @@ fn make() -> Option<&'static Guard> {
         DISABLED.store(true, Ordering::Relaxed);
         return None;
     }
-    crate::real::set_paths(options.libibverbs.clone(), options.libmlx5.clone());
+    crate::copies::set_paths(options.libibverbs.clone(), options.libmlx5.clone());
     crate::stacks::set_depth(options.stack);
     let (suppressions, more) = crate::settings::suppressions(&options);
     let guard = install(Guard::new(options, suppressions, |policy, me, _| Tracker::new(policy, me), me));
@@ -141,7 +139,6 @@ impl Guard {
             log,
             failures: Mutex::default(),
             lacks: Mutex::default(),
-            export_size: AtomicUsize::new(0),
             told_trouble: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         }
@@ -270,18 +267,6 @@ impl Guard {
         let count = failures.entry(error).or_default();
         *count += 1;
         *count
-    }
-
-    /// How many bytes a UMEM's blob has.
-    pub fn export_size(&self) -> usize {
-        match self.export_size.load(Ordering::Relaxed) {
-            0 => {
-                let size = crate::abi::umem::export_size();
-                self.export_size.store(size, Ordering::Relaxed);
-                size
-            }
-            size => size,
-        }
     }
 
     /// The end of the process. The status it is to exit with instead of `status`, if it is another.

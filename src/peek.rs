@@ -137,10 +137,16 @@ pub fn umem(address: usize) -> Option<Mlx5dvDevxUmem> {
     unsafe { read(address) }.read()
 }
 
-/// The PD that parent domain attributes at `address` name, if they can be read.
-pub fn parent_domain_pd(address: usize) -> Option<*mut IbvPd> {
+/// The pointer at `address`, if it can be read.
+pub fn pointer<T>(address: usize) -> Option<*mut T> {
     // SAFETY: a pointer: any bytes are valid.
-    unsafe { read::<*mut IbvPd>(address) }.read()
+    unsafe { read::<*mut T>(address) }.read()
+}
+
+/// The 32-bit number at `address`, if it can be read.
+pub fn word(address: usize) -> Option<u32> {
+    // SAFETY: an integer: any bytes are valid.
+    unsafe { read::<u32>(address) }.read()
 }
 
 /// `cmd_fd` of the context at `address`, if it can be read.

@@ -1,100 +1,19 @@
-//! Finding, pinning and calling the real libraries. The only transmute of this project is here.
+//! Calling the real libraries. The only transmute of this project is here.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use libloading::os::unix::Library;
-use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
 
-/// The two libraries that the guard stands in front of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Provider {
-    Verbs,
-    Mlx5,
-}
+use crate::copies::{self, MOST, Owner, Provider, Sight, Symbol};
 
-impl Provider {
-    pub fn soname(self) -> &'static CStr {
-        match self {
-            Provider::Verbs => c"libibverbs.so.1",
-            Provider::Mlx5 => c"libmlx5.so.1",
-        }
-    }
-
-    /// The library as the program has it, or else as the loader finds it. It stays for good: a program may dlclose a
-    /// provider while we hold pointers into it.
-    fn handle(self) -> Option<*mut c_void> {
-        static HANDLES: [Lazy<Option<Handle>>; 2] =
-            [Lazy::new(|| Provider::Verbs.load()), Lazy::new(|| Provider::Mlx5.load())];
-        HANDLES[self as usize].as_ref().map(|handle| handle.0)
-    }
-
-    /// Whether the program has loaded it.
-    fn is_loaded(self) -> bool {
-        let name = std::ffi::OsStr::from_bytes(self.soname().to_bytes());
-        // SAFETY: RTLD_NOLOAD loads nothing and runs nothing.
-        unsafe { Library::open(Some(name), libc::RTLD_NOW | libc::RTLD_NOLOAD) }.is_ok()
-    }
-
-    fn load(self) -> Option<Handle> {
-        let chosen = PATHS.get().and_then(|paths| paths[self as usize].clone());
-        let name = match &chosen {
-            Some(path) => CString::new(path.as_os_str().as_bytes()).ok()?,
-            None => self.soname().to_owned(),
-        };
-        let pinned = libc::RTLD_NOW | libc::RTLD_NODELETE;
-        let open = |flags| {
-            // SAFETY: loading libibverbs or libmlx5 runs their constructors, as the program's own use of them does.
-            unsafe { Library::open(Some(std::ffi::OsStr::from_bytes(name.to_bytes())), flags) }.ok()
-        };
-        open(pinned | libc::RTLD_NOLOAD).or_else(|| open(pinned)).map(|library| Handle(library.into_raw()))
-    }
-
-    /// Where the real library lies, once it has been found; for `verbose=1`.
-    pub fn path(self) -> Option<PathBuf> {
-        let handle = self.handle()?;
-        let mut map: *mut LinkMap = std::ptr::null_mut();
-        // SAFETY: RTLD_DI_LINKMAP stores one pointer to the handle's link map, which lives as long as the library.
-        let answer = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
-        if answer != 0 || map.is_null() {
-            return None;
-        }
-        // SAFETY: a link map of glibc begins with the load address and the name, a NUL-terminated string.
-        let name = unsafe { CStr::from_ptr((*map).name) };
-        Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
-    }
-}
-
-struct Handle(*mut c_void);
-// SAFETY: a handle of dlopen may be used from any thread.
-unsafe impl Send for Handle {}
-// SAFETY: as above; dlvsym takes the loader's own lock.
-unsafe impl Sync for Handle {}
-
-/// The head of glibc's `struct link_map` (link.h).
-#[repr(C)]
-struct LinkMap {
-    addr: usize,
-    name: *const std::ffi::c_char,
-}
-
-static PATHS: OnceCell<[Option<PathBuf>; 2]> = OnceCell::new();
-
-/// Options `libibverbs` and `libmlx5`: takes effect for libraries that were not looked up yet.
-pub fn set_paths(verbs: Option<PathBuf>, mlx5: Option<PathBuf>) {
-    let _ = PATHS.set([verbs, mlx5]);
-}
-
-/// One function of a real library, looked up once, at the version node that the guard exports it at. `F` is its type.
+/// One function of the real libraries, at the version node that the guard exports it at. `F` is its type.
 pub struct Real<F> {
     provider: Provider,
-    name: &'static CStr,
-    node: &'static CStr,
-    slot: AtomicPtr<c_void>,
+    symbol: Symbol,
+    /// By the place of the copy.
+    slots: [AtomicPtr<c_void>; MOST],
     calls: AtomicU64,
     /// Only where the program has loaded the library: it is not loaded for our sake.
     if_loaded: bool,
@@ -122,39 +41,61 @@ impl<F: Copy> Real<F> {
         Real { if_loaded: true, ..Self::new(Provider::Mlx5, name, node) }
     }
 
-    const fn new(provider: Provider, name: &'static CStr, node: &'static CStr) -> Self {
-        let slot = AtomicPtr::new(std::ptr::null_mut());
-        Real { provider, name, node, slot, calls: AtomicU64::new(0), if_loaded: false, kind: PhantomData }
+    /// A function that the headers define inline: it calls a pointer in the context, and is no symbol. It has a name only.
+    pub const fn inline(name: &'static CStr) -> Self {
+        Self::new(Provider::Verbs, name, c"inline")
     }
 
-    /// The real function, or None where the library lacks it. Thread-safe.
-    pub fn get(&self) -> Option<F> {
-        let () = Self::IS_POINTER;
-        let mut found = self.slot.load(Ordering::Acquire);
-        if found.is_null() {
-            found = self.look_up();
-            self.slot.store(found, Ordering::Release);
+    const fn new(provider: Provider, name: &'static CStr, node: &'static CStr) -> Self {
+        let slots = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+        let symbol = Symbol { name, node };
+        Real { provider, symbol, slots, calls: AtomicU64::new(0), if_loaded: false, kind: PhantomData }
+    }
+
+    /// The real function in the copy that a call is for, or None where that lacks it. Thread-safe.
+    #[inline(always)]
+    pub fn get(&self, owner: Owner, sight: Sight) -> Option<F> {
+        match copies::place(self.provider, self.symbol, owner, sight) {
+            Some(place) => self.in_copy(place),
+            None => self.in_any(),
         }
-        // SAFETY: the address is that of the symbol which has type F at this version node; F is one pointer wide.
-        (found != ABSENT).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&found) })
+    }
+
+    #[inline(always)]
+    fn in_copy(&self, place: usize) -> Option<F> {
+        let known = self.slots.get(place).map_or(std::ptr::null_mut(), |slot| slot.load(Ordering::Acquire));
+        let found = if known.is_null() { self.look_up(place) } else { known };
+        // SAFETY: the address is that of the symbol which has type F at this version node.
+        (found != ABSENT).then(|| unsafe { Self::at(found) })
+    }
+
+    /// Where nothing tells which copy is meant: the first that has the function.
+    #[cold]
+    fn in_any(&self) -> Option<F> {
+        (0..copies::count(self.provider).max(1)).find_map(|place| self.in_copy(place))
+    }
+
+    /// The function at an address.
+    ///
+    /// # Safety
+    /// F is a function pointer type, and the function at `address` has it.
+    pub unsafe fn at(address: *mut c_void) -> F {
+        let () = Self::IS_POINTER;
+        // SAFETY: the caller's promise; F is one pointer wide.
+        unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) }
     }
 
     #[cold]
-    fn look_up(&self) -> *mut c_void {
-        let before = crate::call::errno();
-        let found = self.look_up_now();
-        crate::call::set_errno(before);
-        found
-    }
-
-    fn look_up_now(&self) -> *mut c_void {
-        if self.if_loaded && !self.provider.is_loaded() {
-            return ABSENT;
+    fn look_up(&self, place: usize) -> *mut c_void {
+        let may_load = !self.if_loaded;
+        let found = copies::look_up(self.provider, self.symbol, place, may_load);
+        let found = found.map_or(ABSENT, |address| address as *mut c_void);
+        // What was not loaded yet may still come.
+        let is_final = may_load || copies::count(self.provider) > place;
+        if let Some(slot) = self.slots.get(place).filter(|_| is_final) {
+            slot.store(found, Ordering::Release);
         }
-        let Some(handle) = self.provider.handle() else { return ABSENT };
-        // SAFETY: a live handle and two NUL-terminated strings.
-        let found = unsafe { libc::dlvsym(handle, self.name.as_ptr(), self.node.as_ptr()) };
-        if found.is_null() { ABSENT } else { found }
+        found
     }
 }
 
@@ -165,7 +106,8 @@ pub trait Named: Sync {
     fn provider(&self) -> Provider;
     fn count(&self) -> u64;
     fn note_call(&'static self);
-    fn resolved(&self) -> Option<bool>;
+    /// No copy that a call went to has it.
+    fn is_missing(&self) -> bool;
 
     /// What the manual page calls the context that the call names.
     fn context_argument(&self) -> &'static str {
@@ -187,11 +129,11 @@ pub fn each_called(mut visit: impl FnMut(&'static dyn Named)) {
 
 impl<F: 'static> Named for Real<F> {
     fn name(&self) -> &'static str {
-        self.name.to_str().unwrap_or("?")
+        self.symbol.name.to_str().unwrap_or("?")
     }
 
     fn node(&self) -> &'static str {
-        self.node.to_str().unwrap_or("?")
+        self.symbol.node.to_str().unwrap_or("?")
     }
 
     fn provider(&self) -> Provider {
@@ -208,9 +150,9 @@ impl<F: 'static> Named for Real<F> {
         }
     }
 
-    fn resolved(&self) -> Option<bool> {
-        let found = self.slot.load(Ordering::Relaxed);
-        (!found.is_null()).then_some(found != ABSENT)
+    fn is_missing(&self) -> bool {
+        let mut found = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|slot| !slot.is_null());
+        found.next() == Some(ABSENT) && found.all(|other| other == ABSENT)
     }
 }
 

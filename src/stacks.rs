@@ -57,6 +57,12 @@ pub fn capture() -> Site {
     intern(&addresses[..len])
 }
 
+/// Where the program called us: in the call that did.
+pub fn caller() -> Option<usize> {
+    let mut one = [0];
+    (unwind::walk(&mut one, modules::own_code()) == 1).then_some(one[0])
+}
+
 fn intern(addresses: &[usize]) -> Site {
     if addresses.is_empty() {
         return Site::NONE;

@@ -10,11 +10,12 @@ use verbsguard_core::finding::{Action, Finding, Stamp};
 use verbsguard_core::options::Leaks;
 use verbsguard_core::rules::Severity;
 use verbsguard_core::site::Site;
-use verbsguard_core::track::{Lost, Mark, Moment, Subject, patience};
+use verbsguard_core::track::{ChildKind, Lost, Mark, Moment, Subject, patience};
 
 use crate::abi::control::VerbsguardStats;
+use crate::copies::Provider;
 use crate::guard::Guard;
-use crate::real::{Named, Provider};
+use crate::real::Named;
 use crate::stacks;
 
 impl Guard {
@@ -130,9 +131,10 @@ impl Guard {
             contexts: totals.contexts,
             pds: totals.pds,
             umems: totals.umems,
-            mrs: totals.mrs,
-            parent_domains: totals.parent_domains,
+            mrs: totals.of(ChildKind::Mr),
+            parent_domains: totals.of(ChildKind::ParentDomain),
             calls: calls_by_function().values().sum(),
+            children: totals.children.iter().sum(),
         }
     }
 
@@ -145,17 +147,13 @@ impl Guard {
 
     fn live_by_type(&self) -> BTreeMap<Cow<'static, str>, u64> {
         let totals = self.tracker.totals();
-        [
-            ("context", totals.contexts),
-            ("pd", totals.pds),
-            ("umem", totals.umems),
-            ("mr", totals.mrs),
-            ("parent domain", totals.parent_domains),
-        ]
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| (name.into(), count))
-        .collect()
+        let children = ChildKind::ALL.iter().map(|kind| (kind.word(), totals.of(*kind)));
+        [("context", totals.contexts), ("pd", totals.pds), ("umem", totals.umems)]
+            .into_iter()
+            .chain(children)
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| (name.into(), count))
+            .collect()
     }
 
     /// `verbose=1`: where the history is known to have gaps.
@@ -169,12 +167,12 @@ impl Guard {
     /// `verbose=1`: the real libraries, and which entry points were called.
     fn tell_libraries(&self) {
         for provider in [Provider::Verbs, Provider::Mlx5] {
-            let path = provider.path();
-            let path = path.as_deref().map_or_else(|| "not loaded".into(), |path| path.to_string_lossy());
-            self.log.say(&format!("{} is {path}", provider.soname().to_string_lossy()));
+            let paths: Vec<_> = provider.paths().iter().map(|path| path.display().to_string()).collect();
+            let paths = if paths.is_empty() { "not used".to_owned() } else { paths.join(" and ") };
+            self.log.say(&format!("{} is {paths}", provider.soname().to_string_lossy()));
         }
         crate::real::each_called(|function| {
-            let found = if function.resolved() == Some(false) { "missing there" } else { "real" };
+            let found = if function.is_missing() { "missing there" } else { "real" };
             let (name, node, count) = (function.name(), function.node(), function.count());
             self.log.say(&format!("{name}@{node}: {count} calls, {found}"));
         });

@@ -102,23 +102,13 @@ impl Bench {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("audit-{}", core.version));
         fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let bench = Bench { core, folder };
-        bench.bundle("libibverbs.so.1", "libibverbs-1.so")?;
-        bench.bundle("libmlx5.so.1", "libmlx5-1.so")?;
+        bench.core.bundle(&bench.folder)?;
         for binding in ["lazy", "now"] {
             let mut cc = bench.cc(&project().join("tests-c/audit/plugin.c"), &format!("plugin-{binding}.so"));
             cc.args(["-shared", "-fPIC", "-fplt", "-libverbs"]).arg(format!("-Wl,-z,{binding}"));
             output_of(&mut cc)?;
         }
         Ok(bench)
-    }
-
-    /// What auditwheel and its like do: a copy under another name, to which its sisters refer.
-    fn bundle(&self, library: &str, copy: &str) -> Outcome {
-        let path = self.core.lib().join(library);
-        let mut bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        replace(&mut bytes, b"libibverbs.so.1\0", b"libibverbs-1.so\0");
-        replace(&mut bytes, b"libmlx5.so.1\0", b"libmlx5-1.so\0");
-        fs::write(self.folder.join(copy), bytes).map_err(|error| format!("{copy}: {error}"))
     }
 
     fn cc(&self, source: &Path, out: &str) -> Command {
@@ -183,16 +173,6 @@ impl Bench {
         command.stdin(fs::File::open(input).map_err(|error| format!("questions: {error}"))?);
         command.env("LD_PRELOAD", built("libverbsguard.so.0")?).env("LD_AUDIT", built("libverbsguard-audit.so")?);
         output_of(&mut command)
-    }
-}
-
-/// Puts `new` everywhere in the place of `old`, which is as long.
-fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
-    assert_eq!(old.len(), new.len());
-    for at in 0..=bytes.len() - old.len() {
-        if bytes[at..].starts_with(old) {
-            bytes[at..at + new.len()].copy_from_slice(new);
-        }
     }
 }
 

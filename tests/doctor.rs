@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use verbsguard_tests::rdma_core::RdmaCore;
+use verbsguard_tests::rdma_core::{RdmaCore, replace};
 use verbsguard_tests::{Outcome, built, output_of, project};
 
 fn main() -> ExitCode {
@@ -200,12 +200,7 @@ fn setuid(bench: &Bench) -> Outcome {
 }
 
 fn bundled(bench: &Bench) -> Outcome {
-    for (library, copy) in [("libibverbs.so.1", "libibverbs-1.so"), ("libmlx5.so.1", "libmlx5-1.so")] {
-        bench.copy(&bench.core.lib().join(library), copy, |bytes| {
-            replace(bytes, b"libibverbs.so.1\0", b"libibverbs-1.so\0");
-            replace(bytes, b"libmlx5.so.1\0", b"libmlx5-1.so\0");
-        })?;
-    }
+    bench.core.bundle(&bench.folder)?;
     let folder = format!("-L{}", bench.folder.display());
     let copies = [&folder, "-l:libmlx5-1.so", "-l:libibverbs-1.so", "-Wl,-rpath,$ORIGIN"];
     let program = bench.compile("linked.c", "wheel", &copies)?;
@@ -213,17 +208,7 @@ fn bundled(bench: &Bench) -> Outcome {
     said.must(0, &[("ibv_unimport_pd", "linked"), ("mlx5dv_devx_umem_dereg", "linked")])?;
     said.must_say("/libraries/0/path", "doctor/libmlx5-1.so")?;
     said.must_say("/libraries/1/path", "doctor/libibverbs-1.so")?;
-    said.must_say("/advice", &format!("-o libibverbs={}", bench.folder.join("libibverbs-1.so").display()))
-}
-
-/// Puts `new` everywhere in the place of `old`, which is as long.
-fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
-    assert_eq!(old.len(), new.len());
-    for at in 0..=bytes.len() - old.len() {
-        if bytes[at..].starts_with(old) {
-            bytes[at..at + new.len()].copy_from_slice(new);
-        }
-    }
+    said.must_say("/advice", &format!("\"verbsguard run -- {}\"", program.display()))
 }
 
 fn script(bench: &Bench) -> Outcome {

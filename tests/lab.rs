@@ -8,13 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use verbsguard_tests::expect::{End, Log};
 use verbsguard_tests::program::{self, Program};
 use verbsguard_tests::rdma_core::RdmaCore;
+use verbsguard_tests::soak::{self, Device, kills};
 use verbsguard_tests::{Outcome, built, findings, project, tap};
 
 /// The rdma-core in the machine.
@@ -24,7 +26,10 @@ const VERSION: u32 = 65;
 const FOLDERS: &[&str] = &["legal::", "misuse::", "process::", "across::"];
 
 /// For the boot and all programs, on a busy machine, in seconds.
-const LIMIT: &str = "420";
+const LIMIT: &str = "600";
+
+/// Random programs in the boot.
+const SOAK: u64 = 200;
 
 /// `scripts/kernel-lab` says so where Debian's packages cannot be had.
 const SKIPPED: i32 = 77;
@@ -55,6 +60,7 @@ fn trials(only_names: bool) -> Outcome<Vec<Trial>> {
         }
     };
     let mut trials = tap::trials(&said, "truth::");
+    trials.extend(soak(&said));
     if !said.lines().any(|line| line.starts_with("1..")) {
         return Err(format!("the table of truths was not played to its end:\n{said}"));
     }
@@ -68,6 +74,40 @@ fn trials(only_names: bool) -> Outcome<Vec<Trial>> {
         trials.push(Trial::test(program.name, || Ok(())).with_kind(why).with_ignored_flag(true));
     }
     Ok(trials)
+}
+
+/// What the random programs came to, and what they left in the ledger.
+fn soak(said: &str) -> Vec<Trial> {
+    let lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("soak: ")).collect();
+    let all = format!("1..{SOAK}");
+    let left: Vec<&str> = said.lines().filter(|line| line.starts_with("soak-left: ")).collect();
+    let end = match (lines.contains(&all.as_str()), left.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Failed::from(left.join("\n"))),
+        (false, _) => Err(Failed::from(format!("not played to the end:\n{}", lines.join("\n")))),
+    };
+    let mut trials = tap::trials(&lines.join("\n"), "soak::");
+    let killed = judge_kills(said);
+    trials.push(Trial::test("soak::kills", move || Ok(killed?)));
+    trials.push(Trial::test("soak::all_were_played_and_nothing_is_left", move || end));
+    trials
+}
+
+/// Processes that were killed at any moment.
+fn judge_kills(said: &str) -> Outcome {
+    let with = |prefix| said.lines().filter_map(|line| line.strip_prefix(prefix)).collect::<Vec<&str>>();
+    let parse = |line: &&str| serde_json::from_str(line).map_err(|error| format!("not JSON ({error}): {line}"));
+    let told = with("kills-log: ").iter().map(parse).collect::<Result<Vec<Value>, _>>()?;
+    let printed = with("kills: ").join("\n");
+    kills::judge(&printed, &told).map_err(|why| format!("{why}\n{printed}"))
+}
+
+/// Random programs, half of them always the same.
+fn soak_cases() -> String {
+    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let seeds = (0..SOAK / 2).chain(fresh..fresh + SOAK / 2);
+    let scripts = seeds.map(|seed| soak::program(seed, Device::Real).script(&format!("seed {seed}")));
+    scripts.collect()
 }
 
 /// Why a program has nothing to show in the machine.
@@ -86,11 +126,15 @@ fn boot(programs: &[Program]) -> Outcome<Result<String, String>> {
     let _ = fs::remove_dir_all(&folder);
     let files = folder.join("files");
     write(&files.join("play"), include_str!("lab/play"))?;
+    write(&files.join("soak/run"), include_str!("lab/soak"))?;
+    write(&files.join("soak/cases"), &soak_cases())?;
+    let killed = project().join("tests-c/soak/kills.c");
+    RdmaCore::find(VERSION)?.compile_for_lab(&killed, &files.join("soak/kills"))?;
     for name in ["verbsguard", "libverbsguard.so.0", "libverbsguard-audit.so"] {
         copy(&built(name)?, &files.join(name))?;
     }
     compile(programs, &files)?;
-    let mut list = String::from("/lab/truth/truth /lab/truth/cases; true\n");
+    let mut list = String::from("/lab/truth/truth /lab/truth/cases; true\nsh soak/run\n");
     for program in programs {
         write(&files.join(folder_of(program)).join("command"), &command(program))?;
         list.push_str(&format!("sh play {} {}\n", folder_of(program), program.name));
@@ -130,7 +174,7 @@ fn compile(programs: &[Program], files: &Path) -> Outcome {
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let folder = files.join(folder_of(program));
             fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-            core.compile_for_lab(program, &folder.join("program"))?;
+            core.compile_for_lab(&program.source, &folder.join("program"))?;
         }
         Ok(())
     };

@@ -43,6 +43,12 @@ enum Request {
         #[arg(long, default_value_t = 0)]
         device: usize,
     },
+    /// From now on give umem ids, pdns and other numbers of a device that were freed out again at once
+    Reuse {
+        /// The device's number
+        #[arg(default_value_t = 0)]
+        device: usize,
+    },
     /// Make a device's port one of Ethernet (RoCE), or of InfiniBand again, for contexts opened from then on
     Link {
         /// What the port speaks
@@ -98,9 +104,11 @@ impl Control {
         match self.request {
             Request::Stats { json: true } => crate::written(writeln!(io::stdout(), "{}", answer["devices"])),
             Request::Stats { json: false } => crate::written(write!(io::stdout(), "{}", lines(&totals(answer)))),
-            Request::Fail { .. } | Request::Link { .. } | Request::Remove { .. } | Request::Restore { .. } => {
-                ExitCode::SUCCESS
-            }
+            Request::Fail { .. }
+            | Request::Reuse { .. }
+            | Request::Link { .. }
+            | Request::Remove { .. }
+            | Request::Restore { .. } => ExitCode::SUCCESS,
         }
     }
 }
@@ -127,6 +135,7 @@ impl Request {
             Request::Fail { kind, errno, device } => {
                 json!({ "op": "fail", "kind": kind, "errno": errno, "device": device })
             }
+            Request::Reuse { device } => json!({ "op": "reuse", "device": device }),
             Request::Link { layer: Layer::Ethernet, device } => link("ethernet", *device),
             Request::Link { layer: Layer::InfiniBand, device } => link("infiniband", *device),
             Request::Remove { device } => json!({ "op": "remove", "device": device }),

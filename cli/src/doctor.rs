@@ -18,7 +18,7 @@ use verbsguard_core::options::Options;
 
 use crate::look::Look;
 pub use examine::{AUDITOR, Audit, GUARD, audit};
-use examine::{Examination, bundled, examine};
+use examine::{Examination, examine};
 pub use program::find;
 use system::{LedgerState, Support};
 use verdict::Interception;
@@ -174,13 +174,10 @@ fn around(program: &examine::Examined) -> String {
 
 /// The command line that runs the program guarded.
 fn run(diagnosis: &Diagnosis, more: &str) -> String {
-    let copies = bundled(&diagnosis.examination.libraries);
-    let copies: String =
-        copies.iter().map(|(name, path)| format!("-o {name}={} ", quoted(&path.display().to_string()))).collect();
     let needs_audit = diagnosis.examination.entry_points.iter().any(|verdict| !verdict.looked_up.is_empty());
     let audit = if needs_audit && more.is_empty() { "--audit " } else { more };
     let command: Vec<String> = diagnosis.command.iter().map(|word| quoted(word)).collect();
-    format!("verbsguard run {audit}{copies}-- {}", command.join(" "))
+    format!("verbsguard run {audit}-- {}", command.join(" "))
 }
 
 /// As a shell takes it.

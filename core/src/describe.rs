@@ -1,16 +1,18 @@
 //! From a judgement to a finding: the sentence, the objects and the places.
 
+mod children;
+
 use std::time::Duration;
 
 use crate::check::Fault;
 use crate::finding::{Action, Finding, ObjectInfo, Origin as Came, Stacks};
-use crate::ledger::{ChildKind, Kind};
+use crate::ledger::Kind;
 use crate::report::Age;
 use crate::rules::{Rule, Severity};
 use crate::site::{Site, Trace};
 use crate::track::{
-    Child, Clue, Context, ContextOrigin, Death, End, FileIndex, HolderFacts, Live, Lost, Moment, Named, Origin,
-    Reference, State, Subject, Tracker,
+    Child, Clue, Context, ContextOrigin, Death, End, FileIndex, HolderFacts, Live, Lost, Moment, Origin, Reference,
+    State, Subject, Tracker,
 };
 
 /// The call that a finding is about.
@@ -26,7 +28,7 @@ pub struct CallInfo {
     pub now: u64,
 }
 
-/// At most this many children are listed in a sentence.
+/// At most this many things are listed in a sentence.
 const LISTED: usize = 8;
 
 impl Tracker {
@@ -37,6 +39,7 @@ impl Tracker {
             Subject::Elsewhere(clue) => about_elsewhere(call, fault, clue),
             Subject::Context(address, context) => self.about_context(call, fault, *address, context),
             Subject::Child(address, child) => self.about_child(call, fault, *address, child),
+            Subject::Left(address, context, left) => self.about_left(call, fault, (*address, context), left),
             Subject::Reference(address, reference) => self.about_reference(call, fault, *address, reference),
         };
         finding.severity = fault.severity;
@@ -67,20 +70,6 @@ impl Tracker {
         finding
     }
 
-    fn about_child(&self, call: CallInfo, fault: &Fault, address: usize, child: &Child) -> Finding {
-        let object = self.child_info(address, child);
-        let message = match fault.rule {
-            Rule::PdOfChildReleased => format!(
-                "{object} reads its PD while it is destroyed, but that PD's struct was released before: \
-                 destroy children first"
-            ),
-            _ => format!("{object} is a {}, which {} does not take", child.kind.as_str(), call.function),
-        };
-        let mut finding = Finding::new(fault.rule, call.function, message).object(object);
-        finding.stacks = stacks(child.born.site, Site::NONE, Site::NONE);
-        finding
-    }
-
     fn about_reference(&self, call: CallInfo, fault: &Fault, address: usize, reference: &Reference) -> Finding {
         let object = self.reference_info(address, reference, call.now);
         let death = self.death_of(reference);
@@ -90,10 +79,7 @@ impl Tracker {
         if let Some(death) = death {
             finding.stacks.destroyed = death.trace;
         }
-        if fault.rule == Rule::PdUnimportBusy {
-            let children = self.children_of(Named { address, serial: reference.serial });
-            finding.objects.extend(children.iter().take(LISTED).map(|(at, child)| self.child_info(*at, child)));
-        }
+        finding.objects.extend(self.children_told(fault.rule, address, reference));
         finding
     }
 
@@ -137,7 +123,9 @@ impl Tracker {
             Rule::PdDestroyedWhileShared | Rule::UmemDestroyedWhileShared => {
                 format!("{object} was destroyed while others hold it: they may only unimport it from here on")
             }
-            Rule::PdDeallocBusy | Rule::UmemDeregFailed => self.failure_sentence(address, reference, object),
+            Rule::PdDeallocBusy | Rule::UmemDeregFailed => {
+                self.failure_sentence(reference, &self.children_on(reference), object)
+            }
             Rule::PdHandleMismatch => format!(
                 "{object}: the import succeeded, but its pdn is not that of the PD known under this handle: a wrong \
                  device file, or a handle that was reused"
@@ -147,42 +135,12 @@ impl Tracker {
         }
     }
 
-    fn busy_sentence(&self, address: usize, reference: &Reference, object: &ObjectInfo) -> String {
-        let children = self.children_of(Named { address, serial: reference.serial });
-        let listed =
-            list(&children.iter().map(|(at, child)| self.child_info(*at, child).to_string()).collect::<Vec<_>>());
-        format!("{object} still has children made through it: {listed}")
-    }
-
-    fn failure_sentence(&self, address: usize, reference: &Reference, object: &ObjectInfo) -> String {
+    fn failure_sentence(&self, reference: &Reference, children: &[(usize, Child)], object: &ObjectInfo) -> String {
         let Some(failure) = reference.failure else { return format!("{object}: the destroy failed") };
         let function = End::Destroy.function(reference.kind);
         let error = errno_name(failure.errno);
-        let why = if reference.kind == Kind::Umem {
-            String::new()
-        } else {
-            let children = self.children_of(Named { address, serial: reference.serial });
-            let here: Vec<_> = children.iter().map(|(at, child)| self.child_info(*at, child).to_string()).collect();
-            let elsewhere = self.children_elsewhere(reference);
-            match (here.is_empty(), elsewhere.is_empty()) {
-                (true, true) => {
-                    "; no child is known here: it may be an inline or DEVX child, or another process's".to_owned()
-                }
-                (false, true) => format!("; children known here: {}", list(&here)),
-                (true, false) => format!("; no child is known here, but {}", list(&elsewhere)),
-                (false, false) => format!("; children known here: {}; {}", list(&here), list(&elsewhere)),
-            }
-        };
+        let why = if reference.kind == Kind::Pd { self.who_keeps(reference, children) } else { String::new() };
         format!("{object}: {function} failed with {error}, so the reference still has to be ended{why}")
-    }
-
-    /// "pid 4100 (worker) has 3 mr", for each process that has children under the PD.
-    fn children_elsewhere(&self, reference: &Reference) -> Vec<String> {
-        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
-            return Vec::new();
-        };
-        let words = |(who, kind, count): (HolderFacts, ChildKind, u64)| format!("{who} has {count} {}", kind.word());
-        file.children_elsewhere(generation).into_iter().map(words).collect()
     }
 
     fn birth_of(&self, reference: &Reference) -> Option<(Option<HolderFacts>, Trace)> {
@@ -199,7 +157,7 @@ impl Tracker {
             .collect();
         let birth = lost.maker.and_then(|_| self.birth_of(&example.reference));
         let message = if matches!(lost.fault.rule, Rule::PdDeallocBusy | Rule::UmemDeregFailed) && lost.count == 1 {
-            self.failure_sentence(example.address, &example.reference, &objects[0])
+            self.failure_sentence(&example.reference, &example.children, &objects[0])
         } else {
             lost_sentence(lost, &objects[0], came(&example.reference), moment)
         };
@@ -210,6 +168,7 @@ impl Tracker {
         let mut finding = Finding::new(lost.fault.rule, call.function, message);
         finding.severity = lost.fault.severity;
         finding.objects = objects;
+        finding.objects.extend(self.children_info(&example.children));
         finding.stacks = stacks(lost.site, example.reference.ended.site, Site::NONE);
         if lost.maker.is_some() {
             finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
@@ -246,15 +205,6 @@ impl Tracker {
         }
     }
 
-    fn child_info(&self, address: usize, child: &Child) -> ObjectInfo {
-        ObjectInfo {
-            kind: child.kind.as_str().into(),
-            address: address as u64,
-            handle: child.handle,
-            ..ObjectInfo::default()
-        }
-    }
-
     /// A reference as reports name it.
     pub fn reference_info(&self, address: usize, reference: &Reference, now: u64) -> ObjectInfo {
         let context = self.context_by_id(reference.context).map(|(_, context)| context);
@@ -268,6 +218,7 @@ impl Tracker {
             origin: Some(came(reference)),
             name: reference.name.as_deref().map(str::to_owned),
             holders: self.holders_of(reference, now),
+            ..ObjectInfo::default()
         }
     }
 

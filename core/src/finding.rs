@@ -113,6 +113,12 @@ pub struct ObjectInfo {
     pub handle: Option<u32>,
     /// A UMEM's firmware id.
     pub umem_id: Option<u32>,
+    /// The number by which the device knows a child: a QP's, an MR's lkey, an MW's rkey.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// What that number is called.
+    #[serde(skip)]
+    pub number_word: Option<&'static str>,
     /// Device name ("mlx5_0").
     pub device: Option<String>,
     /// The device file's identity, as `verbsguard ps` shows it.
@@ -123,6 +129,9 @@ pub struct ObjectInfo {
     pub name: Option<String>,
     /// Who else holds or held it.
     pub holders: Vec<HolderInfo>,
+    /// Where a child was made. The place of the object that the finding is about stands in its stacks.
+    #[serde(default, skip_serializing_if = "Trace::is_empty")]
+    pub created: Trace,
 }
 
 /// `pd "model" 0x55d0c0de (handle 3 of mlx5_0, device file 7f3a)`, without the parts that are not known.
@@ -149,7 +158,8 @@ impl ObjectInfo {
     fn number(&self) -> Option<String> {
         let handle = self.handle.map(|handle| format!("handle {handle}"));
         let umem_id = self.umem_id.map(|id| format!("umem id {id}"));
-        let number: Vec<_> = [handle, umem_id].into_iter().flatten().collect();
+        let other = self.number.and_then(|number| Some(format!("{} {number:#x}", self.number_word?)));
+        let number: Vec<_> = [handle, umem_id, other].into_iter().flatten().collect();
         match (number.is_empty(), &self.device) {
             (true, None) => None,
             (true, Some(device)) => Some(format!("of {device}")),
@@ -278,6 +288,7 @@ impl Finding {
     pub fn resolve(&mut self, resolver: &dyn Resolve) {
         let Stacks { here, created, released, destroyed } = &mut self.stacks;
         [here, created, released, destroyed].into_iter().for_each(|trace| trace.resolve(resolver));
+        self.objects.iter_mut().for_each(|object| object.created.resolve(resolver));
     }
 }
 

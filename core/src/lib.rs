@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod coverage;
 pub mod describe;
 pub mod finding;
 pub mod ledger;

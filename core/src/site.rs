@@ -69,6 +69,14 @@ impl Trace {
         }
     }
 
+    /// Whether there is nothing in it, or nothing to resolve.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Trace::Site(site) => *site == Site::NONE,
+            Trace::Frames(frames) => frames.is_empty(),
+        }
+    }
+
     /// Spells the stack out.
     pub fn resolve(&mut self, resolver: &dyn Resolve) {
         if let Trace::Site(site) = *self {

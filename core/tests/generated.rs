@@ -20,3 +20,8 @@ fn rules() {
 fn manual_page_of_the_options() {
     same_as_committed("man/verbsguard-options.7", &verbsguard_core::options::manual());
 }
+
+#[test]
+fn coverage() {
+    same_as_committed("docs/coverage.md", &verbsguard_core::coverage::markdown());
+}

@@ -23,12 +23,13 @@ fn event(random: &mut Random) -> Event {
     let (handle, generation) = (Handle(random.below(4) as u32), Generation(random.below(30) as u64));
     let kind = [Kind::Pd, Kind::Umem][random.below(2)];
     let (stamp, serial) = (Stamp::default(), Serial(random.below(5) as u64));
-    match random.below(10) {
+    match random.below(11) {
         0 => Event::Opened { holder, stamp, guarded: random.below(2) == 0 },
         1 => Event::Left { holder, stamp },
         2 => Event::Dying { kind, handle, generation, holder, stamp },
         3 => Event::Destroyed { kind, handle, generation, holder, stamp },
         8 => Event::Vanished { kind, handle, generation, holder, stamp },
+        9 => Event::Mourned { kind, handle, generation, holder },
         4 => Event::Revived { kind, handle, generation, holder },
         5 => Event::Acquired { holder, serial, kind, handle, generation, origin: Origin::Inherited, stamp },
         6 => Event::Released { holder, serial, how: How::Abandoned, stamp },

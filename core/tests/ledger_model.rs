@@ -16,7 +16,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 fn child() -> impl Strategy<Value = ChildKind> {
-    prop_oneof![Just(ChildKind::Mr), Just(ChildKind::Qp), Just(ChildKind::ParentDomain), Just(ChildKind::Devx)]
+    prop::sample::select(ChildKind::ALL)
 }
 
 fn stamp() -> impl Strategy<Value = Stamp> {
@@ -49,6 +49,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => about().prop_map(|(kind, handle, generation, holder, stamp)| {
             Event::Vanished { kind, handle, generation, holder, stamp }
         }),
+        1 => about().prop_map(|(kind, handle, generation, holder, _)| Event::Mourned { kind, handle, generation, holder }),
         1 => about().prop_map(|(kind, handle, generation, holder, stamp)| {
             Event::Exported { kind, handle, generation, holder, stamp }
         }),
@@ -453,5 +454,5 @@ fn a_header_of_another_kind_is_refused() {
         assert_eq!(Header::read(damaged.as_slice()), Err(log::Foreign::NoLog), "word {at}");
     }
     words[1] += 1;
-    assert_eq!(Header::read(words.as_slice()), Err(log::Foreign::Version(2)));
+    assert_eq!(Header::read(words.as_slice()), Err(log::Foreign::Version(3)));
 }

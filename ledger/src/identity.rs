@@ -99,9 +99,15 @@ fn is_locked(fd: RawFd, id: &FileId) -> io::Result<bool> {
     Ok(sys::conflict(fd, Owner::Process, byte(id.number))?.is_some())
 }
 
-/// Whether a locked byte is this description's own: as the process we see the lock, as the description we do not.
+/// Whether a byte that we have seen locked, as the process, is this description's own.
 fn is_own(fd: RawFd, range: Range) -> io::Result<bool> {
-    Ok(sys::conflict(fd, Owner::Description, range)?.is_none())
+    is_own_by(|owner| Ok(sys::conflict(fd, owner, range)?.is_some()))
+}
+
+/// As the description we do not see it, and as the process we see it still: another's lock, which we would see in both
+/// ways, may just have ended.
+fn is_own_by(mut sees: impl FnMut(Owner) -> io::Result<bool>) -> io::Result<bool> {
+    Ok(!sees(Owner::Description)? && sees(Owner::Process)?)
 }
 
 fn byte(number: u64) -> Range {
@@ -217,5 +223,18 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         TURN.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_ends_while_one_looks_is_not_ones_own() {
+        let own = is_own_by(|owner| Ok(matches!(owner, Owner::Process)));
+        let others = is_own_by(|_| Ok(true));
+        let ended = is_own_by(|_| Ok(false));
+        assert_eq!([own, others, ended].map(Result::unwrap), [true, false, false]);
     }
 }

@@ -6,6 +6,8 @@ use verbsguard_core::track::ContextOrigin;
 
 use super::types::{IbvContext, IbvDevice, Mlx5dvContextAttr};
 use crate::call::{Decision, MinusOne, run};
+use crate::copies::{Owner, meet};
+use crate::pointers;
 use crate::real::Real;
 
 /// `ibv_open_device(3)`.
@@ -15,9 +17,10 @@ pub unsafe extern "C-unwind" fn ibv_open_device(device: *mut IbvDevice) -> *mut 
     static REAL: Real<F> = Real::verbs(c"ibv_open_device", c"IBVERBS_1.1");
     run(
         &REAL,
+        device,
         |guard| guard.before_pointer(&REAL, "device", device.addr()),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(device) },
+        |real| meet(unsafe { real(device) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Opened),
     )
 }
@@ -32,9 +35,10 @@ pub unsafe extern "C-unwind" fn mlx5dv_open_device(
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_open_device", c"MLX5_1.7");
     run(
         &REAL,
+        device,
         |guard| guard.before_pointers(&REAL, [("device", device.addr()), ("attr", attr.addr())]),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(device, attr) },
+        |real| meet(unsafe { real(device, attr) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Opened),
     )
 }
@@ -46,9 +50,10 @@ pub unsafe extern "C-unwind" fn ibv_import_device(cmd_fd: c_int) -> *mut IbvCont
     static REAL: Real<F> = Real::verbs(c"ibv_import_device", c"IBVERBS_1.10");
     run(
         &REAL,
+        Owner::Descriptor,
         |_| Decision::Forward(Some(())),
         // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(cmd_fd) },
+        |real| meet(unsafe { real(cmd_fd) }),
         |guard, (), context| guard.after_open(&REAL, *context, ContextOrigin::Imported),
     )
 }
@@ -60,9 +65,17 @@ pub unsafe extern "C-unwind" fn ibv_close_device(context: *mut IbvContext) -> c_
     static REAL: Real<F> = Real::verbs(c"ibv_close_device", c"IBVERBS_1.1");
     run(
         &REAL,
+        context,
         |guard| guard.before_close(&REAL, context),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| MinusOne(unsafe { real(context) }),
+        |real| {
+            let watched = pointers::unwatch(context);
+            // SAFETY: the caller's own argument, handed on.
+            let answer = unsafe { real(context) };
+            if answer != 0 {
+                pointers::watch_again(context, watched);
+            }
+            MinusOne(answer)
+        },
         |guard, token, answer| guard.after_close(&REAL, token, answer.0),
     )
     .0

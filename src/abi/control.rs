@@ -45,6 +45,8 @@ pub struct VerbsguardStats {
     pub parent_domains: u64,
     /// Interposed calls so far.
     pub calls: u64,
+    /// What is live of all that hangs on PDs or lives in contexts: MRs and parent domains, and QPs, CQs, AHs and the like.
+    pub children: u64,
 }
 
 /// Told of each finding: rule id, severity, the sentence and the caller's own pointer. The strings are valid during the

@@ -16,6 +16,7 @@ pub unsafe extern "C-unwind" fn ibv_alloc_pd(context: *mut IbvContext) -> *mut I
     static REAL: Real<F> = Real::verbs(c"ibv_alloc_pd", c"IBVERBS_1.1");
     run(
         &REAL,
+        context,
         |guard| guard.before_birth(&REAL, context),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(context) },
@@ -30,6 +31,7 @@ pub unsafe extern "C-unwind" fn ibv_dealloc_pd(pd: *mut IbvPd) -> c_int {
     static REAL: Real<F> = Real::verbs(c"ibv_dealloc_pd", c"IBVERBS_1.1");
     run(
         &REAL,
+        pd,
         |guard| guard.before_release(&REAL, "pd", pd.addr(), Kind::Pd, End::Destroy),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(pd) },
@@ -44,6 +46,7 @@ pub unsafe extern "C-unwind" fn ibv_import_pd(context: *mut IbvContext, pd_handl
     static REAL: Real<F> = Real::verbs(c"ibv_import_pd", c"IBVERBS_1.10");
     run(
         &REAL,
+        context,
         |guard| guard.before_birth(&REAL, context),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(context, pd_handle) },
@@ -58,6 +61,7 @@ pub unsafe extern "C-unwind" fn ibv_unimport_pd(pd: *mut IbvPd) {
     static REAL: Real<F> = Real::verbs(c"ibv_unimport_pd", c"IBVERBS_1.10");
     run(
         &REAL,
+        pd,
         |guard| guard.before_release(&REAL, "pd", pd.addr(), Kind::Pd, End::Unimport),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(pd) },

@@ -3,18 +3,33 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+pub use super::attr_types::*;
+pub use super::child_types::*;
+
 /// `struct ibv_device` (verbs.h). Only its address is used; its name comes from `ibv_get_device_name`.
 #[repr(C)]
 pub struct IbvDevice {
     _opaque: [u8; 0],
 }
 
+/// The head of `struct verbs_device` (driver.h), which begins with its `ibv_device`. It is private to libibverbs and its
+/// providers, so no header can be compared: the programs of `tests-c/copies` that look functions up show it for each
+/// rdma-core. Where it were another, nothing of a copy's would be found there.
+#[repr(C)]
+pub struct VerbsDevice {
+    pub _device: [u64; 83],
+    /// The provider's operations, in its own data.
+    pub ops: *mut c_void,
+    pub _refcount: c_int,
+    /// The next in the list of devices, whose head is in libibverbs' own data.
+    pub entry: *mut c_void,
+}
+
 /// `struct ibv_context` (verbs.h).
 #[repr(C)]
 pub struct IbvContext {
     pub device: *mut IbvDevice,
-    /// `struct ibv_context_ops`: 32 function pointers.
-    pub ops: [*mut c_void; 32],
+    pub ops: IbvContextOps,
     pub cmd_fd: c_int,
     pub async_fd: c_int,
     pub num_comp_vectors: c_int,
@@ -22,26 +37,66 @@ pub struct IbvContext {
     pub abi_compat: *mut c_void,
 }
 
+/// `struct ibv_context_ops` (verbs.h): 32 function pointers, of which those that are not named are never touched.
+#[repr(C)]
+pub struct IbvContextOps {
+    pub _before: [*mut c_void; 2],
+    /// The provider's own alloc_pd, kept for programs of old: nobody calls it.
+    pub compat_alloc_pd: *mut c_void,
+    pub _between: [*mut c_void; 4],
+    pub alloc_mw: *mut c_void,
+    pub _bind_mw: *mut c_void,
+    pub dealloc_mw: *mut c_void,
+    pub _after: [*mut c_void; 22],
+}
+
 /// What `abi_compat` holds in every context that is the tail of a `struct verbs_context` (verbs.h).
 pub const ABI_IS_EXTENDED: *mut c_void = usize::MAX as *mut c_void;
 
-/// The tail of `struct verbs_context` (verbs.h), from `alloc_parent_domain` on. The struct grows at its head, so
+/// The tail of `struct verbs_context` (verbs.h), from the first member on that we use. The struct grows at its head, so
 /// distances to its end are what is stable; `sz` tells how much of it there is.
 #[repr(C)]
 pub struct VerbsContextTail {
-    pub alloc_parent_domain: Option<AllocParentDomain>,
-    pub between: [*mut c_void; 24],
+    /// A private function of the libibverbs that opened the context.
+    pub query_port: *mut c_void,
+    pub _advise_mr: *mut c_void,
+    pub alloc_null_mr: *mut c_void,
+    pub _read_counters: *mut c_void,
+    pub _attach_counters_point_flow: *mut c_void,
+    pub create_counters: *mut c_void,
+    pub destroy_counters: *mut c_void,
+    pub reg_dm_mr: *mut c_void,
+    pub alloc_dm: *mut c_void,
+    pub free_dm: *mut c_void,
+    pub _flow_action_esp: [*mut c_void; 3],
+    pub _modify_qp_rate_limit: *mut c_void,
+    pub alloc_parent_domain: *mut c_void,
+    pub dealloc_td: *mut c_void,
+    pub alloc_td: *mut c_void,
+    pub _modify_cq: *mut c_void,
+    pub _post_srq_ops: *mut c_void,
+    pub destroy_rwq_ind_table: *mut c_void,
+    pub create_rwq_ind_table: *mut c_void,
+    pub destroy_wq: *mut c_void,
+    pub _modify_wq: *mut c_void,
+    pub create_wq: *mut c_void,
+    pub _query_rt_values: *mut c_void,
+    pub create_cq_ex: *mut c_void,
+    pub _priv: *mut c_void,
+    pub _query_device_ex: *mut c_void,
+    pub ibv_destroy_flow: *mut c_void,
+    pub _placeholder2: *mut c_void,
+    pub ibv_create_flow: *mut c_void,
+    pub _placeholder1: *mut c_void,
+    pub open_qp: *mut c_void,
+    pub create_qp_ex: *mut c_void,
+    pub _get_srq_num: *mut c_void,
+    pub create_srq_ex: *mut c_void,
+    pub open_xrcd: *mut c_void,
+    pub close_xrcd: *mut c_void,
+    pub _placeholder3: u64,
     pub sz: usize,
     pub context: IbvContext,
-}
-
-/// `verbs_context.alloc_parent_domain`.
-pub type AllocParentDomain = unsafe extern "C-unwind" fn(*mut IbvContext, *mut IbvParentDomainInitAttr) -> *mut IbvPd;
-
-/// `struct ibv_parent_domain_init_attr` (verbs.h); only its head is read.
-#[repr(C)]
-pub struct IbvParentDomainInitAttr {
-    pub pd: *mut IbvPd,
 }
 
 /// `struct ibv_pd` (verbs.h).
@@ -50,30 +105,6 @@ pub struct IbvParentDomainInitAttr {
 pub struct IbvPd {
     pub context: *mut IbvContext,
     pub handle: u32,
-}
-
-/// `struct ibv_mr` (verbs.h).
-#[repr(C)]
-pub struct IbvMr {
-    pub context: *mut IbvContext,
-    pub pd: *mut IbvPd,
-    pub addr: *mut c_void,
-    pub length: usize,
-    pub handle: u32,
-    pub lkey: u32,
-    pub rkey: u32,
-}
-
-/// `struct ibv_mr_init_attr` (verbs.h): handed on, never read.
-#[repr(C)]
-pub struct IbvMrInitAttr {
-    _opaque: [u8; 0],
-}
-
-/// `struct ibv_buf` (verbs.h): handed on, never read.
-#[repr(C)]
-pub struct IbvBuf {
-    _opaque: [u8; 0],
 }
 
 /// `struct mlx5dv_context_attr` (mlx5dv.h): handed on, never read.

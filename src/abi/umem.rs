@@ -7,6 +7,7 @@ use verbsguard_core::track::End;
 
 use super::types::{IbvContext, Mlx5dvDevxUmem, Mlx5dvDevxUmemIn, Mlx5dvExportSizes};
 use crate::call::run;
+use crate::copies::{Owner, Sight};
 use crate::real::Real;
 
 /// `mlx5dv_devx_umem_reg(3)`.
@@ -21,6 +22,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_reg(
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_reg", c"MLX5_1.7");
     run(
         &REAL,
+        ctx,
         |guard| guard.before_birth(&REAL, ctx),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(ctx, addr, size, access) },
@@ -38,6 +40,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_reg_ex(
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_reg_ex", c"MLX5_1.19");
     run(
         &REAL,
+        ctx,
         |guard| guard.before_birth_with(&REAL, ctx, "umem_in", umem_in.addr()),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(ctx, umem_in) },
@@ -52,6 +55,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_dereg(umem: *mut Mlx5dvDevxUmem
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_dereg", c"MLX5_1.7");
     run(
         &REAL,
+        umem,
         |guard| guard.before_release(&REAL, "umem", umem.addr(), Kind::Umem, End::Destroy),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(umem) },
@@ -66,6 +70,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_export(umem: *mut Mlx5dvDevxUme
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_export", c"MLX5_1.27");
     run(
         &REAL,
+        umem,
         |guard| guard.before_export(&REAL, umem.addr(), data.addr()),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(umem, data) },
@@ -83,6 +88,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_import(
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_import", c"MLX5_1.27");
     run(
         &REAL,
+        context,
         |guard| guard.before_umem_import(&REAL, context, data.addr()),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(context, data) },
@@ -97,6 +103,7 @@ pub unsafe extern "C-unwind" fn mlx5dv_devx_umem_unimport(umem: *mut Mlx5dvDevxU
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_devx_umem_unimport", c"MLX5_1.27");
     run(
         &REAL,
+        umem,
         |guard| guard.before_release(&REAL, "umem", umem.addr(), Kind::Umem, End::Unimport),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(umem) },
@@ -112,6 +119,7 @@ static GET_EXPORT_SIZES: Real<GetExportSizes> = Real::mlx5(c"_mlx5dv_get_export_
 pub unsafe extern "C-unwind" fn _mlx5dv_get_export_sizes(sizes: *mut Mlx5dvExportSizes, sizes_len: usize) {
     run(
         &GET_EXPORT_SIZES,
+        Owner::Caller,
         |guard| guard.before_pointer(&GET_EXPORT_SIZES, "sizes", sizes.addr()),
         // SAFETY: the caller's own arguments, handed on.
         |real| unsafe { real(sizes, sizes_len) },
@@ -119,9 +127,10 @@ pub unsafe extern "C-unwind" fn _mlx5dv_get_export_sizes(sizes: *mut Mlx5dvExpor
     )
 }
 
-/// How many bytes an exported UMEM's blob has: `{u32 handle, u32 umem_id}` before the library could be asked.
-pub fn export_size() -> usize {
-    let Some(real) = GET_EXPORT_SIZES.get() else { return 8 };
+/// How many bytes an exported UMEM's blob has with the copy that a call is for: `{u32 handle, u32 umem_id}` where that
+/// does not say.
+pub fn export_size(owner: Owner) -> usize {
+    let Some(real) = GET_EXPORT_SIZES.get(owner, Sight::Known) else { return 8 };
     let mut sizes = Mlx5dvExportSizes::default();
     // SAFETY: the real function fills a struct of this size.
     unsafe { real(&raw mut sizes, size_of::<Mlx5dvExportSizes>()) };

@@ -11,6 +11,7 @@ use crate::abi::types::{
     IbvContext, IbvPd, MLX5DV_OBJ_PD, MLX5DV_UMEM_MASK_DMABUF, Mlx5dvDevxUmem, Mlx5dvDevxUmemIn, Mlx5dvObj, Mlx5dvPd,
 };
 use crate::call::{Decision, errno as last_errno};
+use crate::copies::Sight;
 use crate::guard::Guard;
 use crate::peek::{self, Peek};
 use crate::real::{Named, Real};
@@ -25,7 +26,10 @@ impl Guard {
     /// Before a call that makes something in `context`.
     pub fn before_birth(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<BirthToken> {
         if let Some(token) = self.tracker.open_context(context.addr()) {
-            return Decision::Forward(Some(token));
+            if !token.adopted || self.is_same_context(&token) {
+                return Decision::Forward(Some(token));
+            }
+            self.tracker.forget_adopted_context(token.address);
         }
         let argument = function.context_argument();
         if let Some(errno) = self.check_context(function, argument, context.addr()) {
@@ -184,7 +188,7 @@ impl Guard {
         context: *mut IbvContext,
         data: usize,
     ) -> Decision<ImportToken> {
-        let size = self.export_size();
+        let size = crate::abi::umem::export_size(context.into());
         if let Some(errno) = self.refuse_null(function, "data", data) {
             return Decision::Refuse(errno);
         }
@@ -241,7 +245,7 @@ fn pdn(pd: *mut IbvPd) -> Option<u32> {
         pd_out: &raw mut out,
         after_pd: [std::ptr::null_mut(); 8],
     };
-    let real = REAL.get()?;
+    let real = REAL.get(pd.into(), Sight::Known)?;
     // SAFETY: a PD that the provider has just returned; it is asked for that object only, and fills `out`.
     let answer = unsafe { real(&raw mut object, MLX5DV_OBJ_PD) };
     (answer == 0).then_some(out.pdn)

@@ -1,13 +1,15 @@
-//! Children of PDs: memory regions, parent domains; and exports, the other use of a reference.
+//! Children of PDs and contexts; and exports, the other use of a reference.
 
 use verbsguard_core::check::{Fault, errno};
 use verbsguard_core::ledger::Kind;
 use verbsguard_core::rules::{Rule, Severity};
-use verbsguard_core::track::{ChildEndToken, ChildKind, ChildToken};
+use verbsguard_core::track::{ChildEndToken, ChildToken, NewChild};
 
-use crate::abi::types::{IbvMr, IbvParentDomainInitAttr, IbvPd};
+use crate::abi::types::{IbvContext, IbvPd, MLX5DV_OBJ_PD, Made, Mlx5dvObj};
 use crate::call::Decision;
+use crate::copies::Owner;
 use crate::guard::Guard;
+use crate::making::Attributes;
 use crate::peek::{self, Peek};
 use crate::real::Named;
 
@@ -21,33 +23,74 @@ impl Guard {
             return Decision::Refuse(errno);
         }
         let verdict = self.tracker.begin_use(pd.addr(), Kind::Pd, true, &self.world);
-        self.decide(function, argument, verdict)
-    }
-
-    pub fn after_mr(&self, token: ChildToken, mr: *mut IbvMr) {
-        if mr.is_null() {
-            return;
+        let decision = self.decide(function, argument, verdict);
+        if let (Decision::Forward(None), Some(pd)) = (decision, peek::pd(pd.addr())) {
+            self.adopt(pd.context);
         }
-        // SAFETY: the provider has just returned this MR; its handle is a public field that it has set.
-        let handle = unsafe { (*mr).handle };
-        self.tracker.finish_child(token, mr.addr(), ChildKind::Mr, Some(handle), self.mark());
+        decision
     }
 
-    /// Before a parent domain is made on the PD that `attr` names.
-    pub fn before_parent_domain(
+    /// Before a call that makes a child with the PD that `attributes` name. Without one that is known it is a child of
+    /// `context` all the same; NULL where the call names none.
+    pub fn before_child_by(
         &self,
         function: &dyn Named,
-        attr: *const IbvParentDomainInitAttr,
+        context: *mut IbvContext,
+        attributes: Attributes,
     ) -> Decision<ChildToken> {
-        match peek::parent_domain_pd(attr.addr()) {
-            Some(pd) if !pd.is_null() => self.before_child(function, "attr->pd", pd),
-            _ => Decision::Forward(None),
+        let decision = match attributes.pd() {
+            Some(pd) => self.before_child(function, attributes.argument, pd),
+            None => Decision::Forward(None),
+        };
+        match decision {
+            Decision::Forward(None) if !context.is_null() => self.before_child_in(function, context),
+            decision => decision,
         }
     }
 
-    pub fn after_parent_domain(&self, token: ChildToken, domain: *mut IbvPd) {
-        if !domain.is_null() {
-            self.tracker.finish_child(token, domain.addr(), ChildKind::ParentDomain, None, self.mark());
+    /// Before a call that makes something in `context`.
+    pub fn before_child_in(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<ChildToken> {
+        match self.before_birth(function, context) {
+            Decision::Forward(token) => Decision::Forward(token.map(ChildToken::from)),
+            Decision::Refuse(errno) => Decision::Refuse(errno),
+        }
+    }
+
+    /// The same for a call that does not read `context`.
+    pub fn before_copy_in(&self, context: *mut IbvContext) -> Decision<ChildToken> {
+        Decision::Forward(self.tracker.open_context(context.addr()).map(ChildToken::from))
+    }
+
+    pub fn after_child<T: Made>(&self, token: ChildToken, made: *mut T) {
+        if made.is_null() {
+            return;
+        }
+        // SAFETY: the provider has just returned this struct, and has set its public fields.
+        let (handle, number) = unsafe { ((*made).handle(), (*made).number()) };
+        let new = NewChild { address: made.addr(), kind: T::KIND, handle, number };
+        self.tracker.finish_child(token, new, self.mark());
+    }
+
+    /// Before `mlx5dv_init_obj`, which reads the PD where it is asked for one.
+    pub fn before_init_obj(
+        &self,
+        function: &dyn Named,
+        object: *const Mlx5dvObj,
+        object_type: u64,
+    ) -> Decision<ChildToken> {
+        let pd = (object_type & MLX5DV_OBJ_PD != 0)
+            .then(|| object.addr().checked_add(std::mem::offset_of!(Mlx5dvObj, pd_in)))
+            .flatten()
+            .and_then(peek::pointer);
+        match pd {
+            Some(pd) => self.before_child(function, "obj->pd.in", pd),
+            None => Decision::Forward(None),
+        }
+    }
+
+    pub fn after_init_obj(&self, token: ChildToken, error: i32) {
+        if error == 0 {
+            self.tracker.pdn_given(token);
         }
     }
 
@@ -93,7 +136,7 @@ impl Guard {
         if let Some(errno) = null {
             return Decision::Refuse(errno);
         }
-        let size = self.export_size();
+        let size = crate::abi::umem::export_size(Owner::Object(umem));
         if peek::writable(data, size) == Peek::Fault
             && let Some(errno) = self.refuse_bad_pointer(function, data, size, "written")
         {

@@ -10,10 +10,6 @@
 #include <infiniband/verbs.h>
 
 #define guard_pthread_mutex_t pthread_mutex_t
-/* cbindgen does not look into an optional function pointer; Rust makes it one pointer. */
-struct guard_Option_AllocParentDomain {
-	void (*function)(void);
-};
 #include "mirrored.h"
 
 #define SIZE(type, field) sizeof(((struct type *)0)->field)
@@ -37,11 +33,65 @@ SAME(IbvContext, ibv_context, mutex);
 SAME(IbvContext, ibv_context, abi_compat);
 _Static_assert(sizeof(struct guard_IbvContext) == sizeof(struct ibv_context), "ibv_context has another size");
 
+SAME_AS(IbvContextOps, compat_alloc_pd, ibv_context_ops, _compat_alloc_pd);
+SAME(IbvContextOps, ibv_context_ops, alloc_mw);
+SAME(IbvContextOps, ibv_context_ops, dealloc_mw);
+_Static_assert(sizeof(struct guard_IbvContextOps) == sizeof(struct ibv_context_ops), "ibv_context_ops has another size");
+
+SAME_FROM_END(VerbsContextTail, verbs_context, query_port);
+SAME_FROM_END(VerbsContextTail, verbs_context, alloc_null_mr);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_counters);
+SAME_FROM_END(VerbsContextTail, verbs_context, destroy_counters);
+SAME_FROM_END(VerbsContextTail, verbs_context, reg_dm_mr);
+SAME_FROM_END(VerbsContextTail, verbs_context, alloc_dm);
+SAME_FROM_END(VerbsContextTail, verbs_context, free_dm);
 SAME_FROM_END(VerbsContextTail, verbs_context, alloc_parent_domain);
+SAME_FROM_END(VerbsContextTail, verbs_context, dealloc_td);
+SAME_FROM_END(VerbsContextTail, verbs_context, alloc_td);
+SAME_FROM_END(VerbsContextTail, verbs_context, destroy_rwq_ind_table);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_rwq_ind_table);
+SAME_FROM_END(VerbsContextTail, verbs_context, destroy_wq);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_wq);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_cq_ex);
+SAME_FROM_END(VerbsContextTail, verbs_context, ibv_destroy_flow);
+SAME_FROM_END(VerbsContextTail, verbs_context, ibv_create_flow);
+SAME_FROM_END(VerbsContextTail, verbs_context, open_qp);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_qp_ex);
+SAME_FROM_END(VerbsContextTail, verbs_context, create_srq_ex);
+SAME_FROM_END(VerbsContextTail, verbs_context, open_xrcd);
+SAME_FROM_END(VerbsContextTail, verbs_context, close_xrcd);
 SAME_FROM_END(VerbsContextTail, verbs_context, sz);
 SAME_FROM_END(VerbsContextTail, verbs_context, context);
 
 SAME(IbvParentDomainInitAttr, ibv_parent_domain_init_attr, pd);
+SAME(IbvQpInitAttrEx, ibv_qp_init_attr_ex, comp_mask);
+SAME(IbvQpInitAttrEx, ibv_qp_init_attr_ex, pd);
+SAME(IbvSrqInitAttrEx, ibv_srq_init_attr_ex, comp_mask);
+SAME(IbvSrqInitAttrEx, ibv_srq_init_attr_ex, pd);
+SAME(IbvWqInitAttr, ibv_wq_init_attr, pd);
+SAME(Mlx5dvMkeyInitAttr, mlx5dv_mkey_init_attr, pd);
+SAME(Mlx5dvDekInitAttr, mlx5dv_dek_init_attr, pd);
+
+SAME(IbvMw, ibv_mw, context);
+SAME(IbvMw, ibv_mw, pd);
+SAME(IbvMw, ibv_mw, rkey);
+SAME(IbvMw, ibv_mw, handle);
+SAME(IbvQp, ibv_qp, context);
+SAME(IbvQp, ibv_qp, handle);
+SAME(IbvQp, ibv_qp, qp_num);
+SAME(IbvSrq, ibv_srq, context);
+SAME(IbvSrq, ibv_srq, handle);
+SAME(IbvWq, ibv_wq, context);
+SAME(IbvWq, ibv_wq, wq_num);
+SAME(IbvWq, ibv_wq, handle);
+SAME(IbvFlow, ibv_flow, context);
+SAME(IbvDm, ibv_dm, context);
+SAME(IbvCounters, ibv_counters, context);
+SAME(IbvTd, ibv_td, context);
+SAME(IbvXrcd, ibv_xrcd, context);
+SAME(IbvRwqIndTable, ibv_rwq_ind_table, context);
+SAME(Mlx5dvMkey, mlx5dv_mkey, lkey);
+SAME(Mlx5dvMkey, mlx5dv_mkey, rkey);
 
 SAME(IbvPd, ibv_pd, context);
 SAME(IbvPd, ibv_pd, handle);

@@ -15,6 +15,8 @@
 
 /* What older headers do not know stays incomplete. */
 struct ibv_buf;
+struct ibv_dmah;
+struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
 struct mlx5dv_export_sizes;
 

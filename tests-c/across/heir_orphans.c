@@ -1,7 +1,8 @@
 /*
- * A exits and leaves the PD to its child, which exits as well. B keeps the device file open, and tells.
+ * A exits and leaves the PD to its child, which exits as well: with it goes the last reference, and it tells what A made.
+ * B keeps the device file open.
  *
- * expect: error object-orphaned in exit by B of A at allocs
+ * expect: error object-orphaned in exit by heir of A at allocs
  */
 #include "heir.h"
 

@@ -13,6 +13,21 @@ static void *own_function(const char *library, const char *name)
 	return function;
 }
 
+__attribute__((unused)) static struct ibv_context *unguarded_open(void)
+{
+	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
+	struct ibv_context *(*open_with)(struct ibv_device *, struct mlx5dv_context_attr *);
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context;
+
+	MUST(list && list[0]);
+	*(void **)&open_with = own_function("libmlx5.so.1", "mlx5dv_open_device");
+	context = open_with(list[0], &attr);
+	MUST(context);
+	ibv_free_device_list(list);
+	return context;
+}
+
 __attribute__((unused)) static struct ibv_pd *unguarded_alloc_pd(struct ibv_context *context)
 {
 	struct ibv_pd *(*alloc)(struct ibv_context *);

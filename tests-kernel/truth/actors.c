@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,8 @@ void actor_serve(int actor)
 	struct request request;
 
 	self = actor;
+	/* What a guard calls this process. */
+	prctl(PR_SET_NAME, (char[]){ 'A' + actor, 0 });
 	while (recv(actors[actor].control[SERVER], &request, sizeof(request), 0) == sizeof(request)) {
 		struct reply reply = { 0 };
 
@@ -118,10 +121,22 @@ struct reply actor_receive(int actor)
 	return reply;
 }
 
+/* Also one that another actor forked, which only that one can wait for. */
+static bool ends_within(int actor, int ms)
+{
+	struct pollfd end = { .fd = syscall(SYS_pidfd_open, actors[actor].pid, 0), .events = POLLIN };
+	bool ended = end.fd < 0 || poll(&end, 1, ms) == 1;
+
+	close_one(&end.fd);
+	return ended;
+}
+
 static void wait_for(int actor)
 {
-	if (actors[actor].pid)
+	if (actors[actor].pid) {
+		ends_within(actor, PATIENCE_MS);
 		waitpid(actors[actor].pid, NULL, 0);
+	}
 	actors[actor].pid = 0;
 	close_one(&actors[actor].control[DIRECTOR]);
 }
@@ -137,13 +152,19 @@ void actor_kill(int actor)
 void actor_quit(int actor)
 {
 	close_one(&actors[actor].control[DIRECTOR]);
-	for (int i = 0; actors[actor].pid && i < 2000; i++) {
-		if (waitpid(actors[actor].pid, NULL, WNOHANG))
-			actors[actor].pid = 0;
-		else
-			usleep(1000);
-	}
+	if (actors[actor].pid)
+		ends_within(actor, PATIENCE_MS);
 	actor_kill(actor);
+}
+
+/* exit(), with all that runs then. */
+bool actor_exit(int actor)
+{
+	struct request request = { .verb = "exit" };
+	bool ended = actor_send(actor, &request) && ends_within(actor, PATIENCE_MS);
+
+	actor_kill(actor);
+	return ended;
 }
 
 void actors_end(void)

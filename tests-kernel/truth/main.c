@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 {
 	int results[LEAKED + 1] = { 0 }, number = 0;
 	struct script script;
-	char why[512];
+	char why[8192];
 
 	if (argc < 2 || argc > 3) {
 		fprintf(stderr, "usage: truth CASES [WORD]\n");

@@ -9,7 +9,7 @@
 
 #include "verbs.h"
 
-enum { OBJECTS = 64, PAGE = 4096 };
+enum { OBJECTS = 256, PAGE = 4096 };
 
 static struct object objects[OBJECTS];
 
@@ -26,18 +26,46 @@ static const struct argument *argument_at(struct call *call, int argument)
 	return &call->request->args[argument];
 }
 
-static struct object *lookup(const char *name, enum kind kind)
+static struct object *lookup(const char *text, enum kind kind)
 {
+	size_t length = strcspn(text, "!");
+	bool also_ended = text[length];
+
 	for (int i = 0; i < OBJECTS; i++)
-		if (objects[i].kind == kind && !strcmp(objects[i].name, name))
+		if (objects[i].kind == kind && (also_ended || !objects[i].ended) && strlen(objects[i].name) == length &&
+		    !strncmp(objects[i].name, text, length))
 			return &objects[i];
 	return NULL;
 }
 
+/* `umem:u`: what stands before the colon, and the name behind it. */
+static const char *other_kind(const char *text, enum kind *kind)
+{
+	static const struct {
+		const char *word;
+		enum kind kind;
+	} kinds[] = { { "context:", CONTEXT }, { "pd:", PD }, { "mr:", MR }, { "umem:", UMEM } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strncmp(text, kinds[i].word, strlen(kinds[i].word))) {
+			*kind = kinds[i].kind;
+			return text + strlen(kinds[i].word);
+		}
+	return text;
+}
+
 struct object *object(struct call *call, int argument, enum kind kind)
 {
-	struct object *found = lookup(argument_at(call, argument)->text, kind);
+	static struct object none;
+	const char *text = argument_at(call, argument)->text;
+	struct object *found;
 
+	if (!strcmp(text, "null")) {
+		none = (struct object){ .kind = NOTHING };
+		return &none;
+	}
+	text = other_kind(text, &kind);
+	found = lookup(text, kind);
 	if (!found)
 		bad_call(call, "this process has no such object");
 	return found;
@@ -114,8 +142,9 @@ struct object *made_fd(struct call *call, int fd)
 void ended(struct call *call, struct object *object, int result)
 {
 	call->reply->result = result;
-	if (!result)
-		object->kind = NOTHING;
+	/* What was given in the place of another kind has not ended, even where the call cannot say that it failed. */
+	if (call->request->count && !strchr(call->request->args[0].text, ':'))
+		object->ended |= !result;
 }
 
 void answered(struct call *call, int result)
@@ -132,6 +161,8 @@ void *memory_for(struct call *call, size_t *size)
 	*size = option(call, "size", PAGE);
 	/* What is asked for may be absurd: what is mapped is not. */
 	mapped = *size > 64 * PAGE ? 64 * PAGE : (*size / PAGE + 2) * PAGE;
+	if (at && !strcmp(at, "null"))
+		return NULL;
 	if (at && !strcmp(at, "wrapping"))
 		return (void *)-PAGE;
 	start = mmap(NULL, mapped, at && !strcmp(at, "readonly") ? PROT_READ : PROT_READ | PROT_WRITE,
@@ -140,6 +171,8 @@ void *memory_for(struct call *call, size_t *size)
 		bad_call(call, "no memory");
 	if (at && !strcmp(at, "unmapped"))
 		munmap(start, mapped);
+	if (at && !strcmp(at, "forbidden"))
+		mprotect(start, mapped, PROT_NONE);
 	return (char *)start + option(call, "offset", 0);
 }
 

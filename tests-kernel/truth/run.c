@@ -7,7 +7,7 @@
 
 #include "truth.h"
 
-enum { KNOWN = 64 };
+enum { KNOWN = 256 };
 
 static struct {
 	char who;
@@ -46,7 +46,7 @@ static int need_actor(const struct step *step, const char *word)
 	int actor = word ? actor_named(word) : -1;
 
 	if (actor < 0)
-		script_error(step->line, "'%s' is not one of the processes A to D", word ? word : "");
+		script_error(step->line, "'%s' is not one of the processes A to F", word ? word : "");
 	return actor;
 }
 
@@ -171,6 +171,24 @@ static bool play_quit(struct playing *play)
 	return true;
 }
 
+static bool play_exit(struct playing *play)
+{
+	return actor_exit(need_actor(play->step, play->step->words[1])) || differs(play, "it does not end");
+}
+
+/* ledger pd=1 umem=0: what the guards have on record. */
+static bool play_ledger(struct playing *play)
+{
+	long pds, umems, wanted_pds, wanted_umems;
+
+	if (play->step->count != 3 || sscanf(play->step->words[1], "pd=%ld", &wanted_pds) != 1 ||
+	    sscanf(play->step->words[2], "umem=%ld", &wanted_umems) != 1)
+		script_error(play->step->line, "ledger pd=N umem=N");
+	if (!oracle_ledger(&pds, &umems))
+		return differs(play, "no ledger can be read");
+	return (pds == wanted_pds && umems == wanted_umems) || differs(play, "pd=%ld umem=%ld", pds, umems);
+}
+
 /* live pd=1 mr=0: what the kernel counts now. */
 static bool play_live(struct playing *play)
 {
@@ -244,7 +262,9 @@ static const struct {
 	{ "one_of", play_one_of },
 	{ "kill", play_kill },
 	{ "quit", play_quit },
+	{ "exit", play_exit },
 	{ "live", play_live },
+	{ "ledger", play_ledger },
 	{ "same", play_same },
 	{ "differ", play_differ },
 	{ "fail_next_umem_dereg", play_fail_next_dereg },
@@ -263,6 +283,27 @@ static bool play_step(struct playing *play)
 	script_error(play->step->line, "'%s' is neither a process nor a statement", play->step->words[0]);
 }
 
+/* The `found` steps that follow say what a guard finds at this one. */
+static bool findings_fit(struct playing *play, const struct step *steps, int count)
+{
+	char why[4096];
+
+	return findings_are(steps, count, why, sizeof(why)) || differs(play, "%s", why);
+}
+
+static bool play_all(struct playing *play, const struct script_case *played)
+{
+	findings_begin();
+	for (int i = 0, next; i < played->count; i = next) {
+		for (next = i + 1; next < played->count && !strcmp(played->steps[next].words[0], "found");)
+			next++;
+		play->step = &played->steps[i];
+		if (!play_step(play) || !findings_fit(play, &played->steps[i + 1], next - i - 1))
+			return false;
+	}
+	return true;
+}
+
 /* Processes are started as they are, except those that another one forks: `A fork B`. */
 static void find_actors(const struct script_case *played, bool wanted[ACTORS])
 {
@@ -270,6 +311,9 @@ static void find_actors(const struct script_case *played, bool wanted[ACTORS])
 		const struct step *step = &played->steps[i];
 		int actor = actor_named(step->words[0]);
 
+		/* kill A, exit A, quit A */
+		if (actor < 0 && step->count == 2)
+			actor = actor_named(step->words[1]);
 		if (actor >= 0)
 			wanted[actor] = true;
 	}
@@ -296,7 +340,7 @@ enum outcome run_case(const struct script_case *played, char *why, size_t size)
 {
 	struct playing play = { .why = why, .size = size };
 	bool wanted[ACTORS] = { false };
-	bool good = true, gone;
+	bool good, gone;
 	char rest[256];
 
 	if (played->kernel_only && oracle_is_emulated()) {
@@ -305,12 +349,11 @@ enum outcome run_case(const struct script_case *played, char *why, size_t size)
 	}
 	known_count = 0;
 	find_actors(played, wanted);
+	heap_never_reuses(played->fresh_addresses);
 	actors_start(wanted);
-	for (int i = 0; good && i < played->count; i++) {
-		play.step = &played->steps[i];
-		good = play_step(&play);
-	}
+	good = play_all(&play, played);
 	actors_end();
+	good = good && findings_fit(&play, NULL, 0);
 	gone = oracle_all_gone(rest, sizeof(rest));
 	if (good && !gone)
 		snprintf(why, size, "all processes are gone, but the kernel still counts%s", rest);

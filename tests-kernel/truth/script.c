@@ -148,6 +148,8 @@ static void parse_line(struct parser *to, int line, char *text)
 		script_error(line, "a step outside a case");
 	else if (!strncmp(text, "kernel-only ", 12))
 		to->current->kernel_only = rest_of(text + 12);
+	else if (!strcmp(text, "fresh-addresses"))
+		to->current->fresh_addresses = true;
 	else if (strncmp(text, "use ", 4))
 		add_step(to->current, line, text);
 	else if ((setup = find(&to->setups, text + 4)))

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { ACTORS = 4, WORDS = 12, NAME_SIZE = 32, ARG_COUNT = 6 };
+enum { ACTORS = 6, WORDS = 12, NAME_SIZE = 32, ARG_COUNT = 6 };
 
 /* Results that are no errno values. */
 enum { DIED = -1, SILENT = -2, NULL_WITHOUT_ERRNO = -3 };
@@ -27,6 +27,8 @@ struct script_case {
 	int line;
 	char *title;
 	char *kernel_only;
+	/* Freed memory is written over and never given out again: a stale pointer stays one. */
+	bool fresh_addresses;
 	int count;
 	struct step *steps;
 };
@@ -65,12 +67,13 @@ struct reply {
 	struct value value;
 };
 
-/* actors.c: the processes A, B, C and D, seen from the one that directs them. */
+/* actors.c: the processes A to F, seen from the one that directs them. */
 void actors_start(const bool wanted[ACTORS]);
 bool actor_send(int actor, const struct request *request);
 struct reply actor_receive(int actor);
 void actor_kill(int actor);
 void actor_quit(int actor);
+bool actor_exit(int actor);
 void actors_end(void);
 /* The same, inside an actor. */
 int letterbox_send(int to, int fd);
@@ -80,9 +83,19 @@ void actor_serve(int actor);
 /* objects.c and the files of verbs: what an actor does with a request. */
 void perform(const struct request *request, struct reply *reply);
 
+/* heap.c */
+void heap_never_reuses(bool never);
+
+/* findings.c: what a guard says, where TRUTH_FINDINGS names its JSON log. */
+void findings_begin(void);
+/* Whether the log says by now what these `found` steps expect, and nothing else. */
+bool findings_are(const struct step *steps, int count, char *why, size_t size);
+
 /* oracle.c: the kernel's own counts and levers, whichever kernel it is. */
 bool oracle_is_emulated(void);
 bool oracle_live(const char *kind, long *count);
+/* How many PDs and UMEMs live by the account of the guard's ledger. */
+bool oracle_ledger(long *pds, long *umems);
 bool oracle_all_gone(char *rest, size_t size);
 bool oracle_fail_next_umem_dereg(int error);
 bool oracle_device_present(bool present);

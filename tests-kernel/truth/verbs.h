@@ -14,6 +14,8 @@ enum kind {
 struct object {
 	char name[NAME_SIZE];
 	enum kind kind;
+	/* Ended: only a step that says so, with a `!`, may still name it. */
+	bool ended;
 	union {
 		int fd;
 		void *pointer;
@@ -45,7 +47,10 @@ struct verb {
 
 extern const struct verb context_verbs[], fd_verbs[], pd_verbs[], umem_verbs[], queue_verbs[], raw_verbs[];
 
-/* The object that the call's argument names; the actor ends where it has none of this kind. */
+/*
+ * The object that the call's argument names; the actor ends where it has none of this kind. `p!` may have been ended
+ * already, `umem:u` one of another kind, `null` none at all.
+ */
 struct object *object(struct call *call, int argument, enum kind kind);
 /* A descriptor, a context's command descriptor, or a number: #-1. */
 int descriptor(struct call *call, int argument);
@@ -57,11 +62,11 @@ _Noreturn void bad_call(struct call *call, const char *why);
 /* A call that makes something has answered with this pointer; errno is its. */
 struct object *made(struct call *call, enum kind kind, void *pointer);
 struct object *made_fd(struct call *call, int fd);
-/* A call that ends an object has answered; only success takes it off the table. */
+/* A call that ends an object has answered; only success ends it. */
 void ended(struct call *call, struct object *object, int result);
 void answered(struct call *call, int result);
 
-/* Memory as the options say: size=, at=normal|unmapped|readonly|wrapping, offset=. */
+/* Memory as the options say: size=, at=normal|unmapped|forbidden|readonly|wrapping|null, offset=. */
 void *memory_for(struct call *call, size_t *size);
 
 #endif

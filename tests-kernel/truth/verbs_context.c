@@ -43,7 +43,7 @@ static void close_device(struct call *call)
 {
 	struct object *context = object(call, 0, CONTEXT);
 
-	ended(call, context, ibv_close_device(context->context));
+	ended(call, context, ibv_close_device(context->context) ? errno : 0);
 }
 
 static void query_device(struct call *call)
@@ -70,6 +70,12 @@ static void fork_actor(struct call *call)
 	answered(call, child < 0 ? errno : 0);
 }
 
+static void exit_now(struct call *call)
+{
+	(void)call;
+	exit(0);
+}
+
 static void become(struct call *call)
 {
 	uid_t uid = option(call, "uid", 65534);
@@ -92,6 +98,7 @@ const struct verb context_verbs[] = {
 	{ "query_device", query_device },
 	{ "query_port", query_port },
 	{ "fork", fork_actor },
+	{ "exit", exit_now },
 	{ "become", become },
 	{ "limit_memlock", limit_memlock },
 	{ NULL, NULL },

@@ -16,7 +16,9 @@ static void made_umem(struct call *call, struct mlx5dv_devx_umem *umem, void *me
 		return;
 	object->memory = memory;
 	object->size = size;
-	/* The blob begins with the handle, which nothing else shows. */
+	/* The blob begins with the handle, which nothing else shows. But some are not to be exported. */
+	if (!option(call, "export", 1))
+		return;
 	if (mlx5dv_devx_umem_export(umem, &blob))
 		bad_call(call, "a UMEM that cannot be exported");
 	call->reply->value = (struct value){ .handle = (uint32_t)blob, .id = umem->umem_id, .blob = blob };
@@ -71,11 +73,13 @@ static void export_umem(struct call *call)
 {
 	struct mlx5dv_export_sizes sizes;
 	uint64_t blob = 0;
+	size_t unused;
 	int result;
 
 	if (mlx5dv_get_export_sizes(&sizes), sizes.devx_umem_attrs_size > sizeof(blob))
 		bad_call(call, "an exported UMEM has grown beyond 8 bytes");
-	result = mlx5dv_devx_umem_export(object(call, 0, UMEM)->umem, &blob);
+	result = mlx5dv_devx_umem_export(object(call, 0, UMEM)->umem,
+					 text_option(call, "at") ? memory_for(call, &unused) : &blob);
 	answered(call, result);
 	if (!result)
 		call->reply->value = (struct value){ .handle = (uint32_t)blob, .id = blob >> 32, .blob = blob };
@@ -84,8 +88,12 @@ static void export_umem(struct call *call)
 static void import_umem(struct call *call)
 {
 	uint64_t blob = call->request->args[1].value.blob;
-	struct mlx5dv_devx_umem *umem = mlx5dv_devx_umem_import(object(call, 0, CONTEXT)->context, &blob);
+	size_t unused;
+	void *data = text_option(call, "at") ? memory_for(call, &unused) : &blob;
+	struct mlx5dv_devx_umem *umem;
 
+	errno = 0;
+	umem = mlx5dv_devx_umem_import(object(call, 0, CONTEXT)->context, data);
 	made_umem(call, umem, NULL, 0);
 }
 

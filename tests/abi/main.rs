@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use verbsguard_core::coverage;
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
 use verbsguard_tests::{Outcome, built, header, output_of, project};
 
@@ -51,6 +52,19 @@ fn every_interposed_function_stands_at_the_real_librarys_default_node() {
             assert!(!known || real.contains(*symbol), "{symbol} is not rdma-core {version}'s");
         }
     }
+}
+
+#[test]
+fn what_is_exported_is_what_the_coverage_page_lists() {
+    let guard = linked::defined(&built("libverbsguard.so.0").unwrap()).unwrap();
+    let interposed: BTreeSet<_> = guard.into_iter().filter(|symbol| !symbol.ends_with("@@VERBSGUARD_0")).collect();
+    let listed: BTreeSet<_> = coverage::all()
+        .filter_map(|call| match call.at {
+            coverage::At::Symbol(node) => Some(format!("{}@@{node}", call.name)),
+            coverage::At::Pointer(..) => None,
+        })
+        .collect();
+    assert_eq!(interposed, listed);
 }
 
 #[test]
@@ -127,7 +141,7 @@ fn every_mirrored_field_is_asserted() {
             of = name.trim_end_matches([' ', '{', ';']);
         } else if let Some(field) = line.strip_prefix("  ").and_then(|field| field.rsplit([' ', '*']).next()) {
             let field = field.trim_end_matches(';').split('[').next().unwrap_or_default();
-            let filler = field.starts_with('_') || ["between", "before_pd", "after_pd"].contains(&field);
+            let filler = field.starts_with('_') || ["before_pd", "after_pd"].contains(&field);
             // Private to libmlx5: checked at run time.
             let private = of == "Mlx5dvDevxUmem" && field != "umem_id";
             let said =

@@ -2,6 +2,9 @@
 //! and what `verbsguard ps` and `verbsguard report` show of them.
 
 mod degraded;
+mod many;
+mod shown;
+mod users;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,11 @@ fn main() -> ExitCode {
 
 fn trials() -> Outcome<Vec<Trial>> {
     let bench = Arc::new(Bench::new()?);
-    degraded::trials(&bench)
+    let mut trials = degraded::trials(&bench)?;
+    trials.extend(users::trials(&bench)?);
+    trials.extend(many::trials(&bench)?);
+    trials.extend(shown::trials(&bench)?);
+    Ok(trials)
 }
 
 /// The newest rdma-core, and a folder of the tests' own.

@@ -10,6 +10,7 @@ pub mod header;
 pub mod program;
 pub mod rdma_core;
 pub mod run;
+pub mod soak;
 pub mod tap;
 
 use std::path::{Path, PathBuf};

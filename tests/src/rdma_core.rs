@@ -1,5 +1,6 @@
 //! An unpacked rdma-core: its folder, and how a program is compiled for it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,14 +43,27 @@ impl RdmaCore {
         loader.exists().then_some(loader)
     }
 
+    /// Puts into `folder` what auditwheel and its like put into a wheel: copies of the libraries under other names, which
+    /// need each other by those. `libibverbs-1.so` and `libmlx5-1.so`: names as long as the old ones.
+    pub fn bundle(&self, folder: &Path) -> Outcome {
+        for (library, copy) in [("libibverbs.so.1", "libibverbs-1.so"), ("libmlx5.so.1", "libmlx5-1.so")] {
+            let path = self.lib().join(library);
+            let mut bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            replace(&mut bytes, b"libibverbs.so.1\0", b"libibverbs-1.so\0");
+            replace(&mut bytes, b"libmlx5.so.1\0", b"libmlx5-1.so\0");
+            fs::write(folder.join(copy), bytes).map_err(|error| format!("{copy}: {error}"))?;
+        }
+        Ok(())
+    }
+
     /// Compiles `program` to `out`.
     pub fn compile(&self, program: &Program, out: &Path) -> Outcome {
         self.build(std::slice::from_ref(&program.source), out)
     }
 
     /// Compiles `program` for the kernel lab, where these libraries stand in the usual places.
-    pub fn compile_for_lab(&self, program: &Program, out: &Path) -> Outcome {
-        let mut cc = self.compiler(std::slice::from_ref(&program.source), out);
+    pub fn compile_for_lab(&self, source: &Path, out: &Path) -> Outcome {
+        let mut cc = self.compiler(&[source.to_owned()], out);
         self.link(&mut cc);
         output_of(cc.arg("-Wl,--allow-shlib-undefined")).map(drop)
     }
@@ -87,6 +101,16 @@ impl RdmaCore {
         cc.arg(format!("-Wl,-rpath,{}", self.lib().display()));
         if let Some(loader) = self.loader() {
             cc.arg(format!("-Wl,--dynamic-linker={}", loader.display()));
+        }
+    }
+}
+
+/// Puts `new` everywhere in the place of `old`, which is as long.
+pub fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
+    assert_eq!(old.len(), new.len());
+    for at in 0..=bytes.len() - old.len() {
+        if bytes[at..].starts_with(old) {
+            bytes[at..at + new.len()].copy_from_slice(new);
         }
     }
 }

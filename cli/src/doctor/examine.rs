@@ -1,6 +1,5 @@
 //! From a command to all that is known about it.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -247,16 +246,6 @@ fn rdma_core(path: &Path) -> Option<u32> {
     version.split('.').nth(2)?.parse().ok()
 }
 
-/// Copies under names of their own: what the guard must be told of.
-pub fn bundled(libraries: &[Library]) -> BTreeMap<&'static str, &Path> {
-    let is_plain = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        SONAMES.iter().any(|soname| name.starts_with(soname))
-    };
-    let copies = libraries.iter().filter(|library| !is_plain(&library.path));
-    copies.map(|library| (library.name, library.path.as_path())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,16 +261,5 @@ mod tests {
     fn the_newest_glibc_is_the_highest_number() {
         let nodes = ["GLIBC_2.9", "GLIBC_2.36", "GLIBC_2.4", "GLIBC_PRIVATE"].map(str::to_owned).into();
         assert_eq!(newest_glibc(&Elf { nodes, ..Elf::default() }), Some("2.36".into()));
-    }
-
-    #[test]
-    fn copies_are_known_by_their_names() {
-        let library = |name, path: &str| Library { name, path: path.into(), rdma_core: None };
-        let plain = library("libibverbs", "/l/libibverbs.so.1.14.44.0");
-        let copy = library("libmlx5", "/w/libmlx5-39d9eaa1.so.1.24.50.0");
-        assert_eq!(
-            bundled(&[plain, copy]),
-            BTreeMap::from([("libmlx5", Path::new("/w/libmlx5-39d9eaa1.so.1.24.50.0"))])
-        );
     }
 }

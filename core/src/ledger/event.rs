@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::child::ChildKind;
 use crate::ledger::object::Object;
 use crate::site::Site;
 
@@ -82,43 +83,6 @@ pub enum How {
     Destroyed,
     /// Its context was closed, or its process ended in good order, and it was still live.
     Abandoned,
-}
-
-/// What can hang on a PD and keep it from being deallocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ChildKind {
-    /// Memory region.
-    Mr,
-    /// Memory window.
-    Mw,
-    /// Queue pair.
-    Qp,
-    /// Shared receive queue.
-    Srq,
-    /// Address handle.
-    Ah,
-    /// Work queue.
-    Wq,
-    /// Parent domain: no kernel object, but it reads the PD.
-    ParentDomain,
-    /// An mkey, a DEK, or another DEVX object made with the PD's number.
-    Devx,
-}
-
-impl ChildKind {
-    /// The word that reports use: "mr".
-    pub const fn word(self) -> &'static str {
-        match self {
-            ChildKind::Mr => "mr",
-            ChildKind::Mw => "mw",
-            ChildKind::Qp => "qp",
-            ChildKind::Srq => "srq",
-            ChildKind::Ah => "ah",
-            ChildKind::Wq => "wq",
-            ChildKind::ParentDomain => "parent domain",
-            ChildKind::Devx => "DEVX object",
-        }
-    }
 }
 
 /// One event. Object events (up to `Exported`, and `Kept`) have one order for all processes of a device file; reference
@@ -215,6 +179,17 @@ pub enum Event {
         /// When and where.
         stamp: Stamp,
     },
+    /// It was reported that the object lives on without a reference: nobody needs to report it again.
+    Mourned {
+        /// The object's kind.
+        kind: Kind,
+        /// Its number.
+        handle: Handle,
+        /// Which one of that number.
+        generation: Generation,
+        /// Who reported it.
+        holder: HolderId,
+    },
     /// The object was exported.
     Exported {
         /// The object's kind.
@@ -306,6 +281,7 @@ impl Event {
             | Event::Destroyed { holder, .. }
             | Event::Revived { holder, .. }
             | Event::Vanished { holder, .. }
+            | Event::Mourned { holder, .. }
             | Event::Exported { holder, .. }
             | Event::Acquired { holder, .. }
             | Event::Released { holder, .. }

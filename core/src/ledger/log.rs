@@ -51,7 +51,7 @@ impl Memory for [u64] {
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"VGLEDGER");
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 // Words of the header that change.
 const HINT: usize = 6;

@@ -4,6 +4,7 @@
 //! that all of them fold (docs/ledger.md). Everything here is safe, total and pure: whatever bytes or events come, nothing
 //! panics and memory stays in proportion to what is alive.
 
+mod child;
 mod event;
 mod file_id;
 pub mod log;
@@ -16,7 +17,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+pub use child::ChildKind;
+pub use event::{Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
 pub use file_id::FileId;
 pub use object::{End, EndHow, Mark, Object, ObjectState, Reference};
 pub use process::{Line, Process, ProcessFile};

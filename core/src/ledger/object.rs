@@ -62,6 +62,8 @@ pub struct Object {
     pub inferred: bool,
     /// It was exported at least once.
     pub exported: bool,
+    /// It was reported that it lives on without a reference.
+    pub mourned: bool,
     /// Destroying calls under way.
     pub dying: u8,
     /// The death, or the latest destroying call while it is dying.
@@ -84,6 +86,7 @@ impl Object {
             born,
             inferred: !seen,
             exported: false,
+            mourned: false,
             dying: 0,
             end: None,
             told: if seen { seq } else { 0 },

@@ -1,6 +1,7 @@
 //! What checks, `ps` and `report` ask of a state.
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Stamp};
+use crate::ledger::child::ChildKind;
+use crate::ledger::event::{Event, Generation, Handle, HolderId, Kind, Stamp};
 use crate::ledger::object::{Mark, Object, Reference};
 use crate::ledger::state::FileState;
 

@@ -3,7 +3,8 @@
 //! All numbers are little-endian. A field that an event does not have is zero, and whatever does not read back exactly is
 //! no record: a reader never guesses.
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
+use crate::ledger::child::ChildKind;
+use crate::ledger::event::{Event, Generation, Handle, HolderId, How, Kind, Origin, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, MOST_DYING, Mark, Object, ObjectState};
 use crate::site::Site;
 
@@ -31,6 +32,7 @@ const HAS_SECOND: u8 = 1;
 const SEEN: u8 = 2;
 const EXPORTED: u8 = 4;
 const HAS_END: u8 = 8;
+const IS_MOURNED: u8 = 16;
 
 // Types.
 const OPENED: u8 = 1;
@@ -46,23 +48,13 @@ const RELEASED: u8 = 10;
 const CHILDREN: u8 = 11;
 const LEFT: u8 = 12;
 const VANISHED: u8 = 13;
+const MOURNED: u8 = 14;
 
 const KINDS: [Kind; 2] = [Kind::Pd, Kind::Umem];
 const ORIGINS: [Origin; 3] = [Origin::Owned, Origin::Imported, Origin::Inherited];
 const HOWS: [How; 3] = [How::Unimported, How::Destroyed, How::Abandoned];
 const ENDS: [EndHow; 3] = [EndHow::Destroyed, EndHow::Overtaken, EndHow::Unseen];
 const STATES: [ObjectState; 3] = [ObjectState::Live, ObjectState::Dying, ObjectState::Destroyed];
-const CHILD_KINDS: [ChildKind; 8] = [
-    ChildKind::Mr,
-    ChildKind::Mw,
-    ChildKind::Qp,
-    ChildKind::Srq,
-    ChildKind::Ah,
-    ChildKind::Wq,
-    ChildKind::ParentDomain,
-    ChildKind::Devx,
-];
-
 /// A value's number in its table.
 fn number<T: PartialEq>(table: &[T], value: T) -> u8 {
     table.iter().position(|each| *each == value).unwrap_or_default() as u8
@@ -137,6 +129,9 @@ pub fn encode(event: &Event) -> [u8; RECORD] {
         Event::Vanished { kind, handle, generation, holder, stamp } => {
             Writer::new(VANISHED).object(kind, handle, generation).mark(holder, stamp)
         }
+        Event::Mourned { kind, handle, generation, holder } => {
+            Writer::new(MOURNED).object(kind, handle, generation).u32(HOLDER, holder.0)
+        }
         Event::Exported { kind, handle, generation, holder, stamp } => {
             Writer::new(EXPORT).object(kind, handle, generation).mark(holder, stamp)
         }
@@ -152,7 +147,7 @@ pub fn encode(event: &Event) -> [u8; RECORD] {
         Event::Children { holder, pd, generation, child, delta } => Writer::new(CHILDREN)
             .object(Kind::Pd, pd, generation)
             .u32(HOLDER, holder.0)
-            .small(number(&CHILD_KINDS, child))
+            .small(number(ChildKind::ALL, child))
             .u32(DELTA, delta.cast_unsigned()),
     };
     writer.0
@@ -169,6 +164,7 @@ fn encode_object(object: &Object) -> Writer {
         .mark(object.born.holder, object.born.stamp)
         .flag(SEEN, !object.inferred)
         .flag(EXPORTED, object.exported)
+        .flag(IS_MOURNED, object.mourned)
         .flag(HAS_END, object.end.is_some())
         .u64(END_TIME, end.stamp.time_ns)
         .u32(END_SITE, end.stamp.site.0)
@@ -240,6 +236,7 @@ impl Reader<'_> {
             DESTROYED => Event::Destroyed { kind: self.kind()?, handle, generation, holder, stamp },
             REVIVED => Event::Revived { kind: self.kind()?, handle, generation, holder },
             VANISHED => Event::Vanished { kind: self.kind()?, handle, generation, holder, stamp },
+            MOURNED => Event::Mourned { kind: self.kind()?, handle, generation, holder },
             EXPORT => Event::Exported { kind: self.kind()?, handle, generation, holder, stamp },
             KEPT => Event::Kept(self.object()?),
             ACQUIRED => {
@@ -248,7 +245,7 @@ impl Reader<'_> {
             }
             RELEASED => Event::Released { holder, serial: self.serial(), how: value(&HOWS, self.small())?, stamp },
             CHILDREN => {
-                let (child, delta) = (value(&CHILD_KINDS, self.small())?, self.u32(DELTA).cast_signed());
+                let (child, delta) = (value(ChildKind::ALL, self.small())?, self.u32(DELTA).cast_signed());
                 Event::Children { holder, pd: handle, generation, child, delta }
             }
             _ => return Err(Malformed),
@@ -270,6 +267,7 @@ impl Reader<'_> {
             born: Mark { holder: self.holder(), stamp: self.stamp() },
             inferred,
             exported: self.flag(EXPORTED),
+            mourned: self.flag(IS_MOURNED),
             dying: self.small() >> 4,
             end: self.flag(HAS_END).then_some(end),
             told: if inferred { 0 } else { told },

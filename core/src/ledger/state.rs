@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::ledger::event::{ChildKind, Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
+use crate::ledger::child::ChildKind;
+use crate::ledger::event::{Event, Generation, Handle, HolderId, Kind, Serial, Stamp};
 use crate::ledger::object::{End, EndHow, Mark, Object, ObjectState, Reference};
 
 /// How many dead objects without references are remembered in a device file. An older death is forgotten: a handle
@@ -80,6 +81,9 @@ impl FileState {
             Event::Revived { kind, handle, generation, .. } => self.with(kind, handle, generation, Object::revived),
             Event::Vanished { kind, handle, generation, holder, stamp } => {
                 self.vanished(kind, handle, generation, Mark { holder, stamp });
+            }
+            Event::Mourned { kind, handle, generation, .. } => {
+                self.with(kind, handle, generation, |object| object.mourned = true);
             }
             Event::Exported { kind, handle, generation, .. } => {
                 self.with(kind, handle, generation, |object| object.exported = true);

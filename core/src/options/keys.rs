@@ -100,13 +100,13 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "libibverbs",
         values: "a path",
-        help: "The real libibverbs, where it is not the one that the program loads.",
+        help: "The libibverbs to call where neither a call's context nor its caller tells of one.",
         set: |options, value| put_some(&mut options.libibverbs, path(value)),
     },
     Key {
         name: "libmlx5",
         values: "a path",
-        help: "The real libmlx5, where it is not the one that the program loads.",
+        help: "The libmlx5 to call where neither a call's context nor its caller tells of one.",
         set: |options, value| put_some(&mut options.libmlx5, path(value)),
     },
     Key {

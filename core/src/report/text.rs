@@ -88,6 +88,7 @@ impl Block {
         stack(&mut rows, "destroyed", &stacks.destroyed);
         stack(&mut rows, origin.map_or("made", Origin::word), &stacks.created);
         holders(&mut rows, finding);
+        children(&mut rows, finding);
         let width = rows.iter().map(|(label, _)| label.len() + ": ".len()).fold(COLUMN, usize::max);
         let mut last = "";
         for (label, text) in rows {
@@ -115,6 +116,15 @@ fn holders(rows: &mut Vec<(&'static str, String)>, finding: &Finding) {
     for object in &finding.objects {
         let born = if object.kind == "umem" { "registered" } else { "allocated" };
         rows.extend(object.holders.iter().map(|holder| ("holders", holder_line(holder, born))));
+    }
+}
+
+/// The children that a finding names, each with the place where it was made.
+fn children(rows: &mut Vec<(&'static str, String)>, finding: &Finding) {
+    for object in finding.objects.iter().filter(|object| !object.created.is_empty()) {
+        rows.push(("child", object.to_string()));
+        let frames = object.created.frames().iter().enumerate();
+        rows.extend(frames.map(|(number, frame)| ("child", format!("  #{number} {frame}"))));
     }
 }
 

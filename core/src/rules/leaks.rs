@@ -57,4 +57,18 @@ pub(super) const TEXTS: &[Text] = &[
         example: "/* owner */     kill -9\n/* importer */  goes on using the PD: left-to-others",
         fix: "Nothing to mend, if one of the others destroys the object.",
     },
+    Text {
+        rule: Rule::ChildrenLeft,
+        what: "A context was closed while objects made in it were alive: QPs, CQs, MRs and the like, counted by type. A \
+               note.",
+        why: "Their structs are lost, and nothing in the program can free the kernel's objects any more. They end with \
+              the device file: at once where this was its last context, else when its last holder closes it; until then \
+              they keep memory pinned and their PDs busy.",
+        guard: Guard::Report,
+        words: Some(
+            "To avoid resource leaks, the user should release all associated resources before closing a context.",
+        ),
+        example: "struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);\nibv_close_device(ctx);  /* children-left */",
+        fix: "Destroy what was made in a context before closing it, in the reverse order of its making.",
+    },
 ];

@@ -167,11 +167,12 @@ pub(super) const TEXTS: &[Text] = &[
     Text {
         rule: Rule::PdUnimportBusy,
         what: "ibv_unimport_pd() is called while objects that were made through this very reference live in this \
-               process. The report lists them. An error for QPs and for what was made through a parent domain, a \
-               warning for the others.",
-        why: "The struct is freed while its children point to it. ibv_destroy_qp() reads qp->pd later, so for a QP \
-              this is a use of free memory; MRs and the like do not read their PD again, but a dealloc by another \
-              process will fail with EBUSY as long as they live.",
+               process. The report lists them, with their numbers and the places where they were made. An error for \
+               QPs, for buffers, and for queues and regions that were made through a parent domain; a warning for MRs, \
+               MWs, SRQs, WQs, AHs and keys.",
+        why: "The struct is freed while its children point to it. ibv_destroy_qp() and ibv_free_buf() read the PD \
+              later, so for these it is a use of free memory; MRs and the like do not read their PD again, but a \
+              dealloc by another process will fail with EBUSY as long as they live.",
         guard: Guard::Forwarded,
         words: Some(PD_ONE_END),
         example: "struct ibv_qp *qp = ibv_create_qp(imported, &attr);\nibv_unimport_pd(imported);  /* pd-unimport-busy */\n\
@@ -180,8 +181,8 @@ pub(super) const TEXTS: &[Text] = &[
     },
     Text {
         rule: Rule::PdOfChildReleased,
-        what: "A QP, or an object made through a parent domain, is destroyed after the PD reference it was made on was \
-               released.",
+        what: "A QP, a buffer of ibv_alloc_buf(), or a queue or region made through a parent domain is destroyed after \
+               the PD reference it was made on was released. Not said again where the unimport was reported.",
         why: "The provider reads the PD while it destroys the object, and that struct is free memory.",
         guard: Guard::Forwarded,
         words: None,
@@ -193,8 +194,12 @@ pub(super) const TEXTS: &[Text] = &[
         what: "ibv_dealloc_pd() failed with EBUSY, and the reference was not ended later: not by another try, not by an \
                unimport. Reported when the context is closed, at exit, or on demand; at the call itself it is a note.",
         why: "Somebody's MR, QP or other object hangs on the PD: of this process, or of any that imported it. The \
-              failed call freed nothing, neither the kernel object nor the struct. A dealloc that fails and is tried \
-              again after its children are gone is right, and is not reported.",
+              report lists those of this process, each with the place where it was made, and how many of which type \
+              other guarded processes have; where that does not explain it, it says so. Objects that the program made \
+              by DEVX commands with the PD's number are not seen: once mlx5dv_init_obj() has told it that number, the \
+              report says that there may be some. The failed call freed nothing, neither the kernel object nor the \
+              struct. A dealloc that fails and is tried again after its children are gone is right, and is not \
+              reported.",
         guard: Guard::After,
         words: Some("ibv_dealloc_pd() may fail if any other resource is still associated with the PD being freed."),
         example: "/* importer */  mr = ibv_reg_mr(imported, buf, len, 0);\n\

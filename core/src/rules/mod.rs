@@ -177,6 +177,7 @@ rules! {
         ReferenceLost "reference-lost" Error "ibv_open_device(3)";
         HeldAtExit "held-at-exit" Note "ibv_alloc_pd(3)";
         LeftToOthers "left-to-others" Note "ibv_import_pd(3)";
+        ChildrenLeft "children-left" Note "ibv_open_device(3)";
     }
 }
 

@@ -20,6 +20,8 @@ pub struct BirthToken {
     pub file: FileIndex,
     /// The number of that file's descriptor when it was opened.
     pub cmd_fd: i32,
+    /// The context was made where it was not seen.
+    pub adopted: bool,
 }
 
 /// What a creating call brought.
@@ -93,6 +95,7 @@ impl Tracker {
             generation,
             second_id: new.second_id,
             context: token.context,
+            unwatched: token.adopted,
             size: new.size,
             ..Reference::new(new.kind, token.file, new.handle, new.origin, mark)
         }
@@ -100,7 +103,7 @@ impl Tracker {
 
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
     /// object from here on. One that is dying is its own thread's to finish.
-    fn superseded(&self, replaced: Option<Thing>) {
+    pub(super) fn superseded(&self, replaced: Option<Thing>) {
         match replaced {
             Some(Thing::Reference(old)) if old.state == State::Live => {
                 if let Some(file) = self.file(old.file) {

@@ -1,17 +1,33 @@
-//! What hangs on PDs: counted on the reference it was made with.
+//! What hangs on PDs, counted on the reference it was made with; and what lives in contexts.
 
 use super::patience::read;
-use super::{Child, ChildKind, ContextId, Mark, Named, Reference, State, Subject, Thing, Tracker, Verdict, World};
+use super::{
+    BirthToken, Child, ChildKind, ContextId, Mark, Named, NewChild, PdObject, Reference, State, Subject, Thing,
+    Tracker, Verdict, World,
+};
 use crate::check::{self, Fate, Fault, errno};
 use crate::ledger::Kind;
 use crate::rules::Rule;
+
+/// Another struct stands where the live reference was, which is used past us.
+pub(super) fn ended_unseen(reference: &Reference, address: usize, world: &dyn World) -> bool {
+    reference.unwatched && reference.is_live() && !world.is_intact(reference, address)
+}
 
 /// A call under way that makes a child of a PD, or uses one.
 #[derive(Clone, Copy, Debug)]
 pub struct ChildToken {
     pd: Option<Named>,
+    object: Option<PdObject>,
     through_parent_domain: bool,
     context: ContextId,
+}
+
+/// A child that hangs on no PD.
+impl From<BirthToken> for ChildToken {
+    fn from(token: BirthToken) -> ChildToken {
+        ChildToken { pd: None, object: None, through_parent_domain: false, context: token.context }
+    }
 }
 
 /// A call under way that ends a child.
@@ -42,7 +58,8 @@ impl Tracker {
             }
             Some(Thing::Reference(reference)) => reference,
         };
-        if matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world) {
+        let is_gone = matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world);
+        if is_gone || ended_unseen(reference, address, world) {
             let serial = reference.serial;
             shard.take(address, serial);
             return Verdict::forward(None);
@@ -55,9 +72,15 @@ impl Tracker {
             return Verdict::forward(None);
         };
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
-        let named = Named { address, serial: reference.serial };
-        let context = reference.context;
-        self.verdict(faults, subject, || Some(ChildToken { pd: Some(named), through_parent_domain: false, context }))
+        // Children of a PD that is used past us may end unseen: they are not counted on it.
+        let is_seen = kind != Kind::Pd || !reference.unwatched;
+        let token = ChildToken {
+            pd: is_seen.then_some(Named { address, serial: reference.serial }),
+            object: if is_seen { PdObject::of(reference) } else { None },
+            through_parent_domain: false,
+            context: reference.context,
+        };
+        self.verdict(faults, subject, || Some(token))
     }
 
     /// A parent domain stands for its PD.
@@ -86,22 +109,23 @@ impl Tracker {
         }
     }
 
-    /// After a call that made the child at `address` with the PD of `token`.
-    pub fn finish_child(&self, token: ChildToken, address: usize, kind: ChildKind, handle: Option<u32>, mark: Mark) {
+    /// After a call that made `new` with the PD, or in the context, of `token`.
+    pub fn finish_child(&self, token: ChildToken, new: NewChild, mark: Mark) {
+        let NewChild { address, kind, handle, number } = new;
         let child = Child {
             serial: self.next_serial(),
             kind,
             handle,
+            number,
             pd: token.pd,
+            object: token.object,
             through_parent_domain: token.through_parent_domain,
             context: token.context,
             born: mark,
         };
         self.count(&child, 1);
         let replaced = self.table.at(address).put(address, Thing::Child(child));
-        if let Some(Thing::Child(old)) = replaced {
-            self.uncount(&old);
-        }
+        self.superseded(replaced);
     }
 
     /// Before a call that ends the child at `address`.
@@ -121,14 +145,14 @@ impl Tracker {
         }
     }
 
-    /// One made through a parent domain, or a QP, reads its PD's struct while it goes.
+    /// Some read their PD's struct while they go.
     fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
         let pd = child.pd.and_then(|pd| {
             let shard = self.table.at(pd.address);
             shard.reference(pd.address).filter(|now| now.serial == pd.serial).cloned()
         });
         let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
-        let faults = check::child_destroy(child.through_parent_domain, pd.as_ref(), told);
+        let faults = check::child_destroy(child.reads_pd(), pd.as_ref(), told);
         let token = ChildEndToken { address, serial: child.serial };
         self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || Some(token))
     }
@@ -162,11 +186,20 @@ impl Tracker {
         }
     }
 
+    /// After the program was told the number of the PD of `token`.
+    pub fn pdn_given(&self, token: ChildToken) {
+        let Some(Named { address, serial }) = token.pd else { return };
+        if let Some(reference) = self.table.at(address).reference_mut(address, serial) {
+            reference.pdn_given = true;
+        }
+    }
+
     /// After the child at `address` was moved to the PD of `token`.
     pub fn move_child(&self, token: ChildToken, address: usize) {
         let mut shard = self.table.at(address);
         let Some(Thing::Child(before)) = shard.get(address).cloned() else { return };
-        let after = Child { pd: token.pd, through_parent_domain: token.through_parent_domain, ..before.clone() };
+        let ChildToken { pd, object, through_parent_domain, .. } = token;
+        let after = Child { pd, object, through_parent_domain, ..before.clone() };
         shard.put(address, Thing::Child(after.clone()));
         drop(shard);
         self.count(&before, -1);
@@ -175,10 +208,20 @@ impl Tracker {
 
     /// The live children made through the reference with this serial, for a report.
     pub fn children_of(&self, pd: Named) -> Vec<(usize, Child)> {
+        self.children_that(|child| child.pd == Some(pd))
+    }
+
+    /// The live children that this process has on the kernel's PD, made through whichever reference to it.
+    pub fn children_on(&self, pd: &Reference) -> Vec<(usize, Child)> {
+        let object = PdObject::of(pd);
+        self.children_that(|child| object.is_some() && child.object == object)
+    }
+
+    fn children_that(&self, fit: impl Fn(&Child) -> bool) -> Vec<(usize, Child)> {
         let mut found = Vec::new();
         for shard in self.table.shards() {
             found.extend(shard.iter().filter_map(|(address, thing)| match thing {
-                Thing::Child(child) if child.pd == Some(pd) => Some((address, child.clone())),
+                Thing::Child(child) if fit(child) => Some((address, child.clone())),
                 _ => None,
             }));
         }
@@ -191,6 +234,15 @@ impl Tracker {
     }
 
     fn count(&self, child: &Child, by: i32) {
+        self.count_on_reference(child, by);
+        if let Some(PdObject { file, handle, generation }) = child.object
+            && let Some(file) = self.file(file)
+        {
+            file.children(handle, generation, child.kind, by);
+        }
+    }
+
+    fn count_on_reference(&self, child: &Child, by: i32) {
         let Some(pd) = child.pd else { return };
         let mut shard = self.table.at(pd.address);
         let Some(reference) = shard.reference_mut(pd.address, pd.serial) else { return };
@@ -199,13 +251,8 @@ impl Tracker {
         if child.kind == ChildKind::ParentDomain {
             add(&mut reference.parent_domains);
         }
-        if child.through_parent_domain {
+        if child.reads_pd() {
             add(&mut reference.fatal_children);
-        }
-        let (file, handle, generation) = (reference.file, reference.handle, reference.generation);
-        drop(shard);
-        if let (Some(file), Some(generation)) = (self.file(file), generation) {
-            file.children(handle, generation, child.kind.into(), by);
         }
     }
 }

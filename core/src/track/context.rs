@@ -89,11 +89,12 @@ impl Contexts {
         ContextId(self.next)
     }
 
-    /// Marks the context as closed and forgets the oldest closed ones.
-    pub fn close(&mut self, address: usize, id: ContextId, mark: Mark) {
-        let Some(context) = self.by_address.get_mut(&address).filter(|context| context.id == id) else { return };
+    /// Marks the context as closed and forgets the oldest closed ones. Answers what it was.
+    pub fn close(&mut self, address: usize, id: ContextId, mark: Mark) -> Option<Context> {
+        let context = self.by_address.get_mut(&address).filter(|context| context.id == id)?;
         context.state = ContextState::Closed;
         context.closed = mark;
+        let closed = context.clone();
         self.closed.push_back((address, id));
         if self.closed.len() > CLOSED_CONTEXTS
             && let Some((address, id)) = self.closed.pop_front()
@@ -101,6 +102,7 @@ impl Contexts {
         {
             self.by_address.remove(&address);
         }
+        Some(closed)
     }
 
     /// Forgets the context at `address` if it is remembered as closed.
@@ -108,6 +110,12 @@ impl Contexts {
         if self.by_address.get(&address).is_some_and(|context| !context.is_open()) {
             self.by_address.remove(&address);
         }
+    }
+
+    /// Forgets the context at `address` if it was adopted: another one stands there.
+    pub fn forget_adopted(&mut self, address: usize) -> Option<Context> {
+        let adopted = self.by_address.get(&address).is_some_and(|context| context.origin == ContextOrigin::Adopted);
+        if adopted { self.by_address.remove(&address) } else { None }
     }
 
     /// All of them, with addresses.

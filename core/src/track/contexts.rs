@@ -10,6 +10,7 @@ use super::{
     Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, Fault};
+use crate::ledger::Kind;
 use crate::rules::{Rule, Severity};
 
 /// A context that was just made.
@@ -37,11 +38,13 @@ pub struct CloseToken {
     certain: bool,
 }
 
-impl CloseToken {
-    /// The context's address.
-    pub fn address(&self) -> usize {
-        self.address
-    }
+/// What a close leaves to be told.
+#[derive(Default, Debug)]
+pub struct Closed {
+    /// References, and objects without any.
+    pub lost: Vec<Lost>,
+    /// The children that were alive in the context.
+    pub left: Vec<(Fault, Subject)>,
 }
 
 thread_local! {
@@ -78,6 +81,9 @@ impl Tracker {
         file.open_contexts.fetch_add(1, Ordering::Relaxed);
         file.remember_descriptor(opened.cmd_fd);
         file.opened(opened.origin == ContextOrigin::Opened, mark);
+        if opened.origin == ContextOrigin::Adopted {
+            file.used_unseen();
+        }
         let context = Context {
             id: ContextId::default(),
             file: file.index,
@@ -116,7 +122,8 @@ impl Tracker {
     fn find_open_context(&self, address: usize) -> Option<BirthToken> {
         let contexts = read(&self.contexts);
         let context = contexts.get(address).filter(|context| context.is_open())?;
-        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd };
+        let adopted = context.origin == ContextOrigin::Adopted;
+        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd, adopted };
         LATEST.set((self.contexts_version.load(Ordering::Acquire), Some(token)));
         Some(token)
     }
@@ -129,6 +136,15 @@ impl Tracker {
     /// The context at `address`, open or remembered as closed.
     pub fn context(&self, address: usize) -> Option<Context> {
         read(&self.contexts).get(address).cloned()
+    }
+
+    /// The address of the context that what stands at `address` was made in.
+    pub fn context_of(&self, address: usize) -> Option<usize> {
+        let context = match self.table.at(address).get(address)? {
+            Thing::Reference(reference) => reference.context,
+            Thing::Child(child) => child.context,
+        };
+        self.context_by_id(context).map(|(address, _)| address)
     }
 
     /// The context of this id.
@@ -150,6 +166,16 @@ impl Tracker {
     /// Forgets the closed context at `address`, where another stands now.
     pub fn forget_closed_context(&self, address: usize) {
         self.change_contexts(|contexts| contexts.forget_closed(address));
+    }
+
+    /// Forgets an adopted context that was closed unseen, where another stands now.
+    pub fn forget_adopted_context(&self, address: usize) {
+        let forgotten = self.change_contexts(|contexts| contexts.forget_adopted(address));
+        let file = forgotten.filter(Context::is_open).and_then(|context| self.file(context.file));
+        if let Some(file) = file {
+            file.open_contexts.fetch_sub(1, Ordering::Relaxed);
+            file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
+        }
     }
 
     /// After `ibv_import_device(cmd_fd)` succeeded: the number must not be that of another live context.
@@ -180,25 +206,43 @@ impl Tracker {
     }
 
     /// After the close answered: what was lost with the context.
-    pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Vec<Lost> {
+    pub fn finish_close(&self, token: CloseToken, done: bool, mark: Mark, world: &dyn World) -> Closed {
         if !done {
             if let Some(context) = write(&self.contexts).get_mut(token.address).filter(|now| now.id == token.id) {
                 context.state = ContextState::Live;
             }
-            return Vec::new();
+            return Closed::default();
         }
-        self.change_contexts(|contexts| contexts.close(token.address, token.id, mark));
-        self.drop_children_of(token.id);
-        let Some(file) = self.file(token.file) else { return Vec::new() };
+        let context = self.change_contexts(|contexts| contexts.close(token.address, token.id, mark));
+        let Some(file) = self.file(token.file) else { return Closed::default() };
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
         let lives_on = !last || token.held_elsewhere;
         let certain = || if last { token.certain } else { world.sees_everyone(&file) };
         let lost = self.lost_at_close(token.id, &file, lives_on, certain);
+        let left = self.drop_children_of(token.id);
         if last {
+            self.tell_possible_exports(&file, mark);
             file.leave();
         }
-        lost
+        let context = context.filter(|_| !file.is_gone());
+        let left = context.map(|context| self.judge_left(token.address, context, left)).unwrap_or_default();
+        Closed { lost, left }
+    }
+
+    /// An export needs no context, and after the last one there is no way to tell of it: from here on every UMEM that is
+    /// still referred to may be one that was exported.
+    fn tell_possible_exports(&self, file: &DeviceFile, mark: Mark) {
+        for shard in self.table.shards() {
+            for (_, thing) in shard.iter() {
+                if let Thing::Reference(reference) = thing
+                    && (reference.kind, reference.file, reference.is_live()) == (Kind::Umem, file.index, true)
+                    && let Some(generation) = reference.generation
+                {
+                    file.exported(Kind::Umem, reference.handle, generation, mark);
+                }
+            }
+        }
     }
 
     /// Whether others hold the device file of the context at `address`, and whether all of them tell what they do. Only
@@ -219,22 +263,5 @@ impl Tracker {
                 Thing::Child(_) => false,
             })
         })
-    }
-
-    /// The kernel takes a context's children with it, or keeps them where nobody can name them.
-    fn drop_children_of(&self, context: ContextId) {
-        let mut gone = Vec::new();
-        for mut shard in self.table.shards() {
-            shard.retain(|thing| match thing {
-                Thing::Child(child) if child.context == context => {
-                    gone.push(child.clone());
-                    false
-                }
-                _ => true,
-            });
-        }
-        for child in gone {
-            self.uncount(&child);
-        }
     }
 }

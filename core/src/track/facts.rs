@@ -70,6 +70,11 @@ impl DeviceFile {
         self.look_at_all().has_more(generation, 1)
     }
 
+    /// The same, of this process's references none counted.
+    pub(super) fn is_referred_elsewhere(&self, generation: Generation) -> bool {
+        self.look_at_all().is_referred_elsewhere(generation)
+    }
+
     /// Which other processes refer to an object, for reports.
     pub fn holders_elsewhere(&self, generation: Generation, now: u64) -> Vec<HolderInfo> {
         let mut inside = self.look_at_all();

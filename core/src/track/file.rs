@@ -201,6 +201,11 @@ impl DeviceFile {
         self.released(named, reference.origin, How::Abandoned, reference.born);
     }
 
+    /// This process makes calls on it that are not seen: from here on "nobody" and "never" cannot be claimed.
+    pub(super) fn used_unseen(&self) {
+        lock(&self.inside).record.set_lost();
+    }
+
     /// This process has no context on it any more.
     pub fn leave(&self) {
         lock(&self.inside).record.leave();
@@ -239,17 +244,29 @@ impl DeviceFile {
         self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
     }
 
-    /// Live objects to which no reference is left and that were not reported yet.
-    pub fn take_orphans(&self) -> Vec<ledger::Object> {
+    /// Notes that an orphan is told of; false where it was before.
+    pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
+        lock(&self.inside).told.insert(generation)
+    }
+
+    /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
+    /// all its references.
+    pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
         let mut inside = lock(&self.inside);
-        let mut orphans = inside.orphans();
-        orphans.retain(|object| inside.told.insert(object.generation));
+        let mut orphans = inside.orphans(at_end);
+        orphans.retain(|object| !object.mourned && inside.told.insert(object.generation));
         orphans
+    }
+
+    /// It is reported, for certain, that an object lives on without a reference.
+    pub fn mourned(&self, kind: Kind, handle: u32, generation: Generation) {
+        let handle = Handle(handle);
+        self.tell(|holder| Event::Mourned { kind, handle, generation, holder });
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        lock(&self.inside).orphans().len() as u64
+        lock(&self.inside).orphans(false).len() as u64
     }
 }
 

@@ -28,11 +28,11 @@ impl Inside {
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
     /// word refers to nothing any more.
     pub(super) fn has_more(&mut self, generation: Generation, own: u32) -> bool {
-        let state = self.record.state();
-        if state.held(generation) > own {
-            return true;
-        }
-        let me = self.record.me();
+        self.record.state().held(generation) > own || self.is_referred_elsewhere(generation)
+    }
+
+    pub(super) fn is_referred_elsewhere(&mut self, generation: Generation) -> bool {
+        let (state, me) = (self.record.state(), self.record.me());
         let others: Vec<_> = state.references_of_others(generation, me).map(|one| one.holder).collect();
         others.into_iter().any(|holder| self.record.is_alive(holder))
     }
@@ -49,8 +49,10 @@ impl Inside {
     }
 
     /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
-    /// had a hand in them: it may not have told yet what it holds.
-    pub(super) fn orphans(&mut self) -> Vec<ledger::Object> {
+    /// had a hand in them: it may not have told yet what it holds. `at_end`: what this process refers to counts for
+    /// nothing any more.
+    pub(super) fn orphans(&mut self, at_end: bool) -> Vec<ledger::Object> {
+        let own = if at_end { u32::MAX } else { 0 };
         self.record.refresh_all();
         let me = self.record.me();
         let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
@@ -58,7 +60,7 @@ impl Inside {
         objects.retain(|object| {
             let maker = object.born.holder;
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
-            is_ours && !self.has_more(object.generation, 0)
+            is_ours && !self.has_more(object.generation, own)
         });
         objects.sort_by_key(|object| object.generation);
         objects

@@ -21,10 +21,15 @@ pub struct Totals {
     pub pds: u64,
     /// Live UMEM references.
     pub umems: u64,
-    /// Memory regions.
-    pub mrs: u64,
-    /// Parent domains.
-    pub parent_domains: u64,
+    /// Children, by type.
+    pub children: [u64; ChildKind::ALL.len()],
+}
+
+impl Totals {
+    /// Live children of a type.
+    pub fn of(&self, kind: ChildKind) -> u64 {
+        self.children[kind as usize]
+    }
 }
 
 /// One live thing.
@@ -34,7 +39,7 @@ pub enum Live {
     Context(usize, Context),
     /// A live reference.
     Reference(usize, Reference),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(usize, Child),
 }
 
@@ -56,8 +61,7 @@ impl Tracker {
                     Thing::Reference(reference) if !reference.is_live() => {}
                     Thing::Reference(reference) if reference.kind == Kind::Pd => totals.pds += 1,
                     Thing::Reference(_) => totals.umems += 1,
-                    Thing::Child(child) if child.kind == ChildKind::Mr => totals.mrs += 1,
-                    Thing::Child(_) => totals.parent_domains += 1,
+                    Thing::Child(child) => totals.children[child.kind as usize] += 1,
                 }
             }
         }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
+use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
 use crate::check::{Fate, Fault, errno};
-use crate::ledger::{self, HolderId, Kind};
+use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
 use crate::rules::{Rule, Severity};
 use crate::site::Site;
@@ -48,6 +48,8 @@ pub struct LostExample {
     pub address: usize,
     /// The reference, or what is left of it for an object without one.
     pub reference: Reference,
+    /// What hung on a PD that could not be deallocated.
+    pub children: Vec<(usize, Child)>,
 }
 
 /// How many examples a group keeps.
@@ -79,7 +81,7 @@ impl Groups {
         group.count += 1;
         group.bytes += reference.size;
         if group.examples.len() < EXAMPLES {
-            group.examples.push(LostExample { address, reference: reference.clone() });
+            group.examples.push(LostExample { address, reference: reference.clone(), children: Vec::new() });
         }
     }
 }
@@ -97,13 +99,16 @@ impl Tracker {
         self.each_reference(|address, reference| {
             if reference.context == context && reference.is_live() {
                 reference.context_closed = true;
-                if !reference.inherited && !reference.ignored && !file.is_gone() {
+                if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
+                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
+                        self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
+                    }
                 }
             }
         });
         if lives_on {
-            self.add_orphans(&mut groups, file, certain);
+            self.add_orphans(&mut groups, file, false, certain);
         }
         self.counted_groups(groups)
     }
@@ -112,13 +117,13 @@ impl Tracker {
     pub fn lost_on_demand(&self, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
         self.each_reference(|address, reference| {
-            if reference.is_live() && !reference.inherited && !reference.ignored {
+            if reference.may_be_lost() {
                 judge_failure(&mut groups, address, reference);
             }
         });
         for file in self.files() {
             if file.has_open_contexts() {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
+                self.add_orphans(&mut groups, &file, false, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
@@ -129,7 +134,7 @@ impl Tracker {
         let mut lost = 0;
         self.each_reference(|_, reference| {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
-            lost += u64::from(closed && reference.is_live() && !reference.inherited && !reference.ignored);
+            lost += u64::from(closed && reference.may_be_lost());
         });
         let open = self.files().into_iter().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
@@ -140,36 +145,65 @@ impl Tracker {
         let mut groups = Groups::default();
         let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
+        self.each_reference(|_, reference| {
+            if let (Some(file), Some(generation)) = (self.present_file(reference.file), reference.generation)
+                && is_accounted_for(reference)
+            {
+                file.tell_orphan(generation);
+            }
+        });
         self.each_reference(|address, reference| {
-            if !reference.is_live() || reference.inherited || reference.ignored {
+            if !reference.may_be_lost() {
                 return;
             }
-            let Some(file) = self.file(reference.file) else { return };
+            let Some(file) = self.present_file(reference.file) else { return };
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
-            if let Some(fault) = at_exit(reference, &file, held(reference.file), leaks, world) {
+            if let Some(fault) = at_exit(reference, &file, held(file.index), leaks, world) {
+                if let (Rule::ObjectOrphaned, Some(generation)) = (fault.rule, reference.generation) {
+                    self.mourn(fault, &file, (reference.kind, reference.handle, generation));
+                }
                 groups.add(fault, address, reference);
             }
         });
         for file in self.files() {
-            if held(file.index) {
-                self.add_orphans(&mut groups, &file, || world.sees_everyone(&file));
+            if file.has_open_contexts() && held(file.index) {
+                self.add_orphans(&mut groups, &file, true, || world.sees_everyone(&file));
             }
         }
         self.counted_groups(groups)
     }
 
+    /// The device file of this index, as it was met anew if this process had left it in between.
+    fn present_file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
+        let file = self.file(index)?;
+        if file.has_open_contexts() {
+            return Some(file);
+        }
+        let is_it = |other: &Arc<DeviceFile>| other.has_open_contexts() && other.id.is_some() && other.id == file.id;
+        Some(self.files().into_iter().find(is_it).unwrap_or(file))
+    }
+
     /// Objects that live on without a reference, in a device file that lives on.
-    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, certain: impl Fn() -> bool) {
-        let orphans = file.take_orphans();
+    fn add_orphans(&self, groups: &mut Groups, file: &DeviceFile, at_end: bool, certain: impl Fn() -> bool) {
+        let orphans = file.take_orphans(at_end);
         if orphans.is_empty() {
             return;
         }
         let fault = orphaned(certain());
         for orphan in orphans {
+            self.mourn(fault, file, (orphan.kind, orphan.handle.0, orphan.generation));
             let maker = Some(orphan.born.holder).filter(|_| !file.is_mine(orphan.born));
             groups.add_made_by(maker, fault, 0, &remains(file.index, &orphan));
+        }
+    }
+
+    /// What is about to be reported for certain as lost, no other process needs to report.
+    fn mourn(&self, fault: Fault, file: &DeviceFile, (kind, handle, generation): (Kind, u32, Generation)) {
+        let certain = |fault: &Fault| fault.severity == Severity::Error;
+        if self.policy.0.leaks != Leaks::Off && self.policy.apply(vec![fault]).iter().any(certain) {
+            file.mourned(kind, handle, generation);
         }
     }
 
@@ -186,6 +220,9 @@ impl Tracker {
     fn counted_groups(&self, groups: Groups) -> Vec<Lost> {
         let policy = |mut lost: Lost| {
             lost.fault = self.policy.apply(vec![lost.fault]).pop()?;
+            if lost.fault.rule == Rule::PdDeallocBusy {
+                lost.examples.iter_mut().for_each(|one| one.children = self.children_on(&one.reference));
+            }
             Some(lost)
         };
         groups.0.into_iter().filter_map(policy).collect()
@@ -226,6 +263,12 @@ fn judge_failure(groups: &mut Groups, address: usize, reference: &mut Reference)
     true
 }
 
+/// At exit: a live reference whose loss is told otherwise than by its object, or is not to be told.
+fn is_accounted_for(reference: &Reference) -> bool {
+    let lost = reference.context_closed && (reference.kind == Kind::Pd || reference.origin == Origin::Imported);
+    reference.is_live() && (reference.ignored || !reference.inherited && (reference.failure.is_some() || lost))
+}
+
 fn at_exit(
     reference: &Reference,
     file: &DeviceFile,
@@ -246,7 +289,9 @@ fn at_exit(
     }
     let generation = reference.generation?;
     match file.fate(reference.kind, reference.handle, generation) {
-        Fate::Alive if !file.has_others(generation) => Some(orphaned(world.sees_everyone(file))),
+        Fate::Alive if !file.is_referred_elsewhere(generation) => {
+            file.tell_orphan(generation).then(|| orphaned(world.sees_everyone(file)))
+        }
         Fate::Alive | Fate::Unknown => Some(Fault::forwarded(Rule::LeftToOthers, Severity::Note)),
         Fate::Dead { .. } => Some(Fault::forwarded(Rule::HeldAtExit, Severity::Note)),
     }

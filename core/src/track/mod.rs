@@ -16,6 +16,7 @@ mod fork;
 mod inside;
 mod inventory;
 mod leaks;
+mod left;
 pub mod patience;
 mod record;
 mod reference;
@@ -23,16 +24,17 @@ mod release;
 mod table;
 
 pub use acquire::{BirthToken, Newborn};
-pub use child::{Child, ChildKind, Named};
+pub use child::{Child, ChildKind, Named, NewChild, PdObject};
 pub use children::{ChildEndToken, ChildToken};
 pub use clue::{Clue, Elsewhere, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
-pub use contexts::{CloseToken, OpenedContext};
+pub use contexts::{CloseToken, Closed, OpenedContext};
 pub use facts::{Current, Death};
 pub use file::{DeviceFile, Newcomer};
 pub use fork::{ForkLocks, Inheritance};
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
+pub use left::Left;
 pub use record::{Alone, HolderFacts, Record};
 pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
@@ -108,8 +110,10 @@ pub enum Subject {
     Context(usize, Box<Context>),
     /// A reference.
     Reference(usize, Box<Reference>),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(usize, Box<Child>),
+    /// A context, and what was left in it.
+    Left(usize, Box<Context>, Box<Left>),
     /// Something that an import names, and what is known of it.
     Elsewhere(Box<Clue>),
 }

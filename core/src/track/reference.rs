@@ -111,12 +111,17 @@ pub struct Reference {
     pub inherited: bool,
     /// `verbsguard_ignore`: never reported as lost.
     pub ignored: bool,
+    /// Made in a context that was made where it was not seen: the program makes calls past us, so the end of this one, or
+    /// of its children, may not be seen either.
+    pub unwatched: bool,
     /// Live children made through this reference.
     pub children: u32,
     /// How many of those are parent domains: while one lives, libmlx5 ignores an unimport.
     pub parent_domains: u32,
-    /// How many of those read this PD's struct when they go: QPs, and what was made through a parent domain.
+    /// How many of those read this PD's struct when they go ([`super::Child::reads_pd`]).
     pub fatal_children: u32,
+    /// `mlx5dv_init_obj` told the program its number: DEVX objects may have been made with that, unseen.
+    pub pdn_given: bool,
     /// Its unimport was reported as busy.
     pub busy_told: bool,
     /// Bytes registered, 0 for a PD or where unknown.
@@ -147,9 +152,11 @@ impl Reference {
             context_closed: false,
             inherited: false,
             ignored: false,
+            unwatched: false,
             children: 0,
             parent_domains: 0,
             fatal_children: 0,
+            pdn_given: false,
             busy_told: false,
             size: 0,
             born,
@@ -157,6 +164,11 @@ impl Reference {
             failure: None,
             name: None,
         }
+    }
+
+    /// Whether it is this process's to release, and would be seen to be.
+    pub fn may_be_lost(&self) -> bool {
+        self.is_live() && !self.inherited && !self.ignored && !self.unwatched
     }
 
     /// Whether the struct is still the program's to use.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::children::ended_unseen;
 use super::patience::read;
 use super::{
     ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
@@ -98,6 +99,11 @@ impl Tracker {
         match reference.state {
             State::Dying(_) if self.policy.waits_for_racing_release() => return Look::Wait,
             State::Dying(_) => return Look::Done(Verdict::forward(None)),
+            State::Live if ended_unseen(reference, address, world) => {
+                let serial = reference.serial;
+                shard.take(address, serial);
+                return Look::Unknown;
+            }
             State::Released(_) if self.is_reborn(reference, address, world) => {
                 let serial = reference.serial;
                 shard.take(address, serial);

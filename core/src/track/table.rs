@@ -19,7 +19,7 @@ const SHARDS: usize = 64;
 pub enum Thing {
     /// A reference to a PD or a UMEM, live or remembered as released.
     Reference(Reference),
-    /// A child of a PD.
+    /// A child of a PD, or of a context.
     Child(Child),
 }
 
@@ -94,8 +94,8 @@ impl Shard {
     }
 
     /// Keeps only what `keep` says.
-    pub fn retain(&mut self, mut keep: impl FnMut(&Thing) -> bool) {
-        self.things.retain(|_, thing| keep(thing));
+    pub fn retain(&mut self, mut keep: impl FnMut(usize, &Thing) -> bool) {
+        self.things.retain(|address, thing| keep(*address, thing));
     }
 }
 

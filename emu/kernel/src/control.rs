@@ -20,6 +20,8 @@ enum Request {
     Stats,
     /// The next request of this kind fails.
     Fail { kind: String, errno: i32, device: Option<usize> },
+    /// From now on freed umem ids, pdns and other numbers of the device come back at once.
+    Reuse { device: usize },
     /// The port becomes one of Ethernet, or of InfiniBand again, for contexts that are made from then on.
     Link { layer: Layer, device: usize },
     /// The device is pulled out.
@@ -64,6 +66,7 @@ fn answer(world: &World, request: Request) -> Value {
                 device.faults.push((kind, errno));
             }
         }),
+        Request::Reuse { device } => with_device(world, device, |_, device| device.reuses = true),
         Request::Link { layer, device } => {
             with_device(world, device, |_, device| device.is_ethernet = matches!(layer, Layer::Ethernet))
         }

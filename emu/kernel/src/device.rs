@@ -20,6 +20,8 @@ pub struct Device {
     pub is_ethernet: bool,
     /// Requests that are to fail next: kind and errno.
     pub faults: Vec<(String, i32)>,
+    /// Numbers that were freed are given out again at once.
+    pub reuses: bool,
     numbers: BTreeMap<Space, Numbers>,
     /// The domains that were opened with a file.
     domains: BTreeMap<(u64, u64), u32>,
@@ -36,6 +38,13 @@ struct Numbers {
 }
 
 impl Numbers {
+    /// The lowest that is free.
+    fn take_lowest(&mut self, (first, end): (u32, u32)) -> Answer<u32> {
+        let free = (first..end).find(|number| !self.used.contains_key(number)).ok_or(libc::ENOMEM)?;
+        self.used.insert(free, 1);
+        Ok(free)
+    }
+
     /// ENOMEM where all are in use.
     fn take(&mut self, (first, end): (u32, u32)) -> Answer<u32> {
         if self.used.len() >= (end - first) as usize {
@@ -65,7 +74,8 @@ impl Numbers {
 impl Device {
     /// A number that no live object of this device has. ENOMEM where all are in use.
     pub fn new_number(&mut self, space: Space) -> Answer<u32> {
-        self.numbers.entry(space).or_default().take(space.range())
+        let numbers = self.numbers.entry(space).or_default();
+        if self.reuses { numbers.take_lowest(space.range()) } else { numbers.take(space.range()) }
     }
 
     /// The same number for one more object.
@@ -182,5 +192,13 @@ mod tests {
         let first = device.new_number(Space::Umem).unwrap();
         device.forget(&Object::new(Type::Umem).numbered(Space::Umem, first));
         assert_ne!(device.new_number(Space::Umem), Ok(first));
+    }
+
+    #[test]
+    fn where_that_is_asked_for_it_comes_back_at_once() {
+        let mut device = Device { reuses: true, ..Device::default() };
+        let [first, second] = [0; 2].map(|_| device.new_number(Space::Umem).unwrap());
+        device.forget(&Object::new(Type::Umem).numbered(Space::Umem, first));
+        assert_eq!([0; 2].map(|_| device.new_number(Space::Umem)), [Ok(first), Ok(second + 1)]);
     }
 }

@@ -1,9 +1,10 @@
-//! What hangs on a PD: memory regions and parent domains.
+//! Memory regions.
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::types::{IbvBuf, IbvMr, IbvMrInitAttr, IbvPd};
 use crate::call::{MinusOne, run};
+use crate::making::{ends, on_pd};
 use crate::real::Real;
 
 /// `ibv_reg_mr(3)`.
@@ -16,13 +17,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_mr(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, *mut c_void, usize, c_int) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_mr", c"IBVERBS_1.1");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, addr, length, access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, addr, length, access) })
 }
 
 /// `ibv_reg_mr_iova(3)`.
@@ -36,13 +32,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_mr_iova(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, *mut c_void, usize, u64, c_int) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_mr_iova", c"IBVERBS_1.7");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, addr, length, iova, access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, addr, length, iova, access) })
 }
 
 /// `ibv_reg_mr_iova(3)`.
@@ -56,13 +47,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_mr_iova2(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, *mut c_void, usize, u64, c_uint) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_mr_iova2", c"IBVERBS_1.8");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, addr, length, iova, access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, addr, length, iova, access) })
 }
 
 /// `ibv_reg_dmabuf_mr(3)`.
@@ -77,13 +63,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_dmabuf_mr(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, u64, usize, u64, c_int, c_int) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_dmabuf_mr", c"IBVERBS_1.12");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, offset, length, iova, fd, access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, offset, length, iova, fd, access) })
 }
 
 /// `ibv_reg_mr_ex(3)`.
@@ -91,13 +72,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_dmabuf_mr(
 pub unsafe extern "C-unwind" fn ibv_reg_mr_ex(pd: *mut IbvPd, mr_init_attr: *mut IbvMrInitAttr) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, *mut IbvMrInitAttr) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_mr_ex", c"IBVERBS_1.15");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, mr_init_attr) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, mr_init_attr) })
 }
 
 /// `ibv_reg_buf_mr(3)`.
@@ -111,13 +87,8 @@ pub unsafe extern "C-unwind" fn ibv_reg_buf_mr(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, *mut IbvBuf, *mut c_void, usize, c_int) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_reg_buf_mr", c"IBVERBS_1.17");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, buf, addr, length, access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, buf, addr, length, access) })
 }
 
 /// `mlx5dv_reg_dmabuf_mr(3)`.
@@ -133,13 +104,8 @@ pub unsafe extern "C-unwind" fn mlx5dv_reg_dmabuf_mr(
 ) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, u64, usize, u64, c_int, c_int, c_int) -> *mut IbvMr;
     static REAL: Real<F> = Real::mlx5(c"mlx5dv_reg_dmabuf_mr", c"MLX5_1.25");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, offset, length, iova, fd, access, mlx5_access) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, offset, length, iova, fd, access, mlx5_access) })
 }
 
 /// `ibv_import_mr(3)`.
@@ -147,13 +113,8 @@ pub unsafe extern "C-unwind" fn mlx5dv_reg_dmabuf_mr(
 pub unsafe extern "C-unwind" fn ibv_import_mr(pd: *mut IbvPd, mr_handle: u32) -> *mut IbvMr {
     type F = unsafe extern "C-unwind" fn(*mut IbvPd, u32) -> *mut IbvMr;
     static REAL: Real<F> = Real::verbs(c"ibv_import_mr", c"IBVERBS_1.10");
-    run(
-        &REAL,
-        |guard| guard.before_child(&REAL, "pd", pd),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(pd, mr_handle) },
-        |guard, token, mr| guard.after_mr(token, *mr),
-    )
+    // SAFETY: the caller's own arguments, handed on.
+    on_pd(&REAL, pd, |real| unsafe { real(pd, mr_handle) })
 }
 
 /// `ibv_rereg_mr(3)`: may move the MR to another PD.
@@ -170,6 +131,7 @@ pub unsafe extern "C-unwind" fn ibv_rereg_mr(
     static REAL: Real<F> = Real::verbs(c"ibv_rereg_mr", c"IBVERBS_1.1");
     run(
         &REAL,
+        mr,
         |guard| guard.before_move(&REAL, mr.addr(), flags, pd),
         // SAFETY: the caller's own arguments, handed on.
         |real| MinusOne(unsafe { real(mr, flags, pd, addr, length, access) }),
@@ -183,13 +145,8 @@ pub unsafe extern "C-unwind" fn ibv_rereg_mr(
 pub unsafe extern "C-unwind" fn ibv_dereg_mr(mr: *mut IbvMr) -> c_int {
     type F = unsafe extern "C-unwind" fn(*mut IbvMr) -> c_int;
     static REAL: Real<F> = Real::verbs(c"ibv_dereg_mr", c"IBVERBS_1.1");
-    run(
-        &REAL,
-        |guard| guard.before_child_end(&REAL, "mr", mr.addr()),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(mr) },
-        |guard, token, answer| guard.after_child_end(token, *answer),
-    )
+    // SAFETY: the caller's own argument, handed on.
+    ends(&REAL, "mr", mr, |real| unsafe { real(mr) })
 }
 
 /// `ibv_unimport_mr(3)`.
@@ -197,11 +154,6 @@ pub unsafe extern "C-unwind" fn ibv_dereg_mr(mr: *mut IbvMr) -> c_int {
 pub unsafe extern "C-unwind" fn ibv_unimport_mr(mr: *mut IbvMr) {
     type F = unsafe extern "C-unwind" fn(*mut IbvMr);
     static REAL: Real<F> = Real::verbs(c"ibv_unimport_mr", c"IBVERBS_1.10");
-    run(
-        &REAL,
-        |guard| guard.before_child_end(&REAL, "mr", mr.addr()),
-        // SAFETY: the caller's own arguments, handed on.
-        |real| unsafe { real(mr) },
-        |guard, token, ()| guard.after_child_end(token, 0),
-    )
+    // SAFETY: the caller's own argument, handed on.
+    ends(&REAL, "mr", mr, |real| unsafe { real(mr) })
 }

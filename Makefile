@@ -26,7 +26,7 @@ kernel-lab:
 
 # Programs that others wrote, guarded on the emulated device; brings them (150 MB and more). Not part of `make check`.
 foreign: all
-	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign
+	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign --test wheels
 
 # Random programs and random kills without end, until something fails (docs/testing.md).
 soak:

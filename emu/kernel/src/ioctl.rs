@@ -20,7 +20,6 @@ struct Attribute {
     id: u16,
     len: u16,
     flags: u16,
-    reserved: u16,
     data: u64,
     /// Where it stands in the program's memory.
     address: u64,
@@ -44,6 +43,7 @@ pub struct Call<'a> {
     pub method: u16,
     talk: &'a Talk,
     attributes: Vec<Attribute>,
+    is_well_formed: bool,
     outputs: RefCell<Vec<(u64, Vec<u8>)>>,
     descriptor: RefCell<Option<Sent>>,
 }
@@ -76,41 +76,44 @@ impl<'a> Call<'a> {
         if u32_at(bytes, 16) != DRIVER_MLX5 {
             return Err(libc::EINVAL);
         }
-        let attribute = |index: usize| {
+        let mut attributes: Vec<Attribute> = Vec::with_capacity(count);
+        let mut is_well_formed = true;
+        for index in 0..count {
             let at = HEADER + index * ATTRIBUTE;
-            Attribute {
+            let attribute = Attribute {
                 id: u16_at(bytes, at),
                 len: u16_at(bytes, at + 2),
                 flags: u16_at(bytes, at + 4),
-                reserved: u16_at(bytes, at + 6),
                 data: u64_at(bytes, at + 8),
                 address: address + at as u64,
-            }
-        };
+            };
+            // Unknown bits in the flags are ignored; the reserved word is not.
+            let is_repeated = attributes.iter().any(|known| known.id == attribute.id);
+            is_well_formed &= u16_at(bytes, at + 6) == 0 && !is_repeated;
+            attributes.push(attribute);
+        }
         Ok(Call {
             object: u16_at(bytes, 2),
             method: u16_at(bytes, 4),
             talk,
-            attributes: (0..count).map(attribute).collect(),
+            attributes,
+            is_well_formed,
             outputs: RefCell::default(),
             descriptor: RefCell::default(),
         })
     }
 
-    /// Refuses what the method cannot take, in the kernel's order: mandatory attributes that it does not know, known ones
-    /// that come twice or with a reserved word. Unknown bits in the flags are ignored.
+    /// Refuses attributes that are repeated, or fill the reserved word. The kernel looks at them when it knows the method:
+    /// the word means something to a method that we may not have.
+    pub fn well_formed(&self) -> Answer<()> {
+        if self.is_well_formed { Ok(()) } else { Err(libc::EINVAL) }
+    }
+
+    /// The same, and mandatory attributes that the method does not know.
     pub fn knows(&self, known: &[u16]) -> Answer<()> {
-        for (at, attribute) in self.attributes.iter().enumerate() {
-            let is_known = known.contains(&attribute.id);
-            if !is_known && attribute.flags & MANDATORY != 0 {
-                return Err(libc::EPROTONOSUPPORT);
-            }
-            let is_again = self.attributes[..at].iter().any(|earlier| earlier.id == attribute.id);
-            if is_known && (is_again || attribute.reserved != 0) {
-                return Err(libc::EINVAL);
-            }
-        }
-        Ok(())
+        self.well_formed()?;
+        let unknown = |attribute: &&Attribute| attribute.flags & MANDATORY != 0 && !known.contains(&attribute.id);
+        if self.attributes.iter().any(|attribute| unknown(&attribute)) { Err(libc::EPROTONOSUPPORT) } else { Ok(()) }
     }
 
     /// The conversation, for what is not an attribute.

@@ -211,6 +211,7 @@ pub fn kinds() -> BTreeSet<&'static str> {
 /// libibverbs takes EPROTONOSUPPORT and ENOTTY for an old kernel, and goes another way from then on.
 fn method_of(call: &Call<'_>) -> Answer<Method> {
     if (call.object, call.method) == (0, 0) {
+        call.well_formed()?;
         return written(call.number(WRITE_CMD)?).ok_or(libc::EOPNOTSUPP);
     }
     let unknown = if is_known(call.object, call.method) { libc::EOPNOTSUPP } else { libc::EPROTONOSUPPORT };

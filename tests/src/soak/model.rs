@@ -52,6 +52,8 @@ pub(super) struct Known {
     pub id: u32,
     pub exported: bool,
     pub alive: bool,
+    /// Somebody has told for certain that it is lost: others need not.
+    pub mourned: bool,
     pub maker: Holder,
     /// Who destroyed it.
     pub end: Option<Who>,
@@ -298,7 +300,7 @@ impl Model {
     }
 
     /// Live objects of a device file to which nobody refers, that this process is to tell of.
-    pub(super) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool) -> usize {
+    pub(super) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool) -> Vec<Uid> {
         let here = self.join(who, join).clone();
         let known = self.files[here.file].known.clone();
         let is_ours = |uid: &Uid, object: &Known| {
@@ -306,13 +308,13 @@ impl Model {
         };
         let orphans: Vec<Uid> = known
             .iter()
-            .filter(|(uid, object)| object.alive && is_ours(uid, object))
+            .filter(|(uid, object)| object.alive && !object.mourned && is_ours(uid, object))
             .map(|(uid, _)| *uid)
             .filter(|uid| !self.is_referred_elsewhere(who, here.file, *uid))
             .filter(|uid| !besides_own || self.own(who, join, *uid) == 0)
             .collect();
         let told = &mut self.processes[who].joins[join].told;
-        orphans.into_iter().filter(|uid| told.insert(*uid)).count()
+        orphans.into_iter().filter(|uid| told.insert(*uid)).collect()
     }
 
     fn lives(&self, file: usize, holder: Holder) -> bool {

@@ -25,6 +25,9 @@ const VERSION: u32 = 65;
 /// Those whose programs are about what the kernel does, and about the life of processes.
 const FOLDERS: &[&str] = &["legal::", "misuse::", "process::", "across::"];
 
+/// Programs for the kernel's rxe device, whose provider shares nothing.
+const RXE: &str = "rxe";
+
 /// For the boot and all programs, on a busy machine, in seconds.
 const LIMIT: &str = "900";
 
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
 fn trials(only_names: bool) -> Outcome<Vec<Trial>> {
     let mut programs = program::all()?;
     programs.retain(|program| FOLDERS.iter().any(|folder| program.name.starts_with(folder)));
+    programs.extend(program::of(RXE)?);
     if only_names {
         return Ok(programs.iter().map(|program| Trial::test(program.name.clone(), || Ok(()))).collect());
     }
@@ -126,6 +130,7 @@ fn boot(programs: &[Program]) -> Outcome<Result<String, String>> {
     let _ = fs::remove_dir_all(&folder);
     let files = folder.join("files");
     write(&files.join("play"), include_str!("lab/play"))?;
+    write(&files.join("parity"), include_str!("lab/parity"))?;
     write(&files.join("soak/run"), include_str!("lab/soak"))?;
     write(&files.join("soak/cases"), &soak_cases())?;
     let killed = project().join("tests-c/soak/kills.c");
@@ -135,9 +140,13 @@ fn boot(programs: &[Program]) -> Outcome<Result<String, String>> {
     }
     compile(programs, &files)?;
     let mut list = String::from("/lab/truth/truth /lab/truth/cases; true\nsh soak/run\n");
+    // The programs for rxe last: until then there is one device.
+    let (rxe, others): (Vec<_>, Vec<_>) = programs.iter().partition(|program| is_for_rxe(program));
+    list.extend(others.into_iter().map(|program| play("play", program)));
+    list.push_str("sh /lab/rxe\n");
+    list.extend(rxe.into_iter().flat_map(|program| [play("play", program), play("parity", program)]));
     for program in programs {
         write(&files.join(folder_of(program)).join("command"), &command(program))?;
-        list.push_str(&format!("sh play {} {}\n", folder_of(program), program.name));
     }
     write(&folder.join("list"), &list)?;
     let mut lab = Command::new(project().join("scripts/kernel-lab"));
@@ -149,6 +158,15 @@ fn boot(programs: &[Program]) -> Outcome<Result<String, String>> {
         Some(0 | 1) => Ok(Ok(said.into_owned())),
         _ => Err(format!("scripts/kernel-lab failed ({}):\n{why}", done.status)),
     }
+}
+
+fn is_for_rxe(program: &Program) -> bool {
+    program.name.starts_with(RXE)
+}
+
+/// A line of the machine's list.
+fn play(script: &str, program: &Program) -> String {
+    format!("sh {script} {} {}\n", folder_of(program), program.name)
 }
 
 fn folder_of(program: &Program) -> String {
@@ -210,6 +228,8 @@ struct Play {
     log: Vec<String>,
     output: String,
     live: String,
+    /// How it differs without the guard, where that was asked.
+    differs: Option<String>,
 }
 
 /// The plays on the console, by program. The grammar is that of `lab/play`.
@@ -226,6 +246,7 @@ fn plays(said: &str) -> HashMap<String, Play> {
             "status" => play.status = rest.parse().ok(),
             "log" => play.log.push(rest.to_owned()),
             "output" => play.output.push_str(&format!("{rest}\n")),
+            "differs" => play.differs = Some(rest.to_owned()),
             "live" => rest.clone_into(&mut play.live),
             _ => {}
         }
@@ -243,6 +264,9 @@ fn judge(program: &Program, play: Option<&Play>) -> Outcome {
     };
     if play.status != Some(wanted) {
         wrong.push_str(&format!("ended with {:?}, expected {wanted}\n", play.status));
+    }
+    if is_for_rxe(program) && play.differs.as_deref() != Some("") {
+        wrong.push_str(&format!("differs without the guard: {:?}\n", play.differs));
     }
     if !play.live.is_empty() {
         wrong.push_str(&format!("left alive in the kernel: {}\n", play.live));

@@ -1,7 +1,7 @@
 //! What ends with contexts and processes, by the reference model.
 
 use super::kernel::{Answer, Kind, Uid, What};
-use super::model::{Fate, Model, Process, Reference};
+use super::model::{Fate, Join, Model, Process, Reference};
 use super::step::{Id, Who};
 
 type Done = Option<Result<(), Answer>>;
@@ -36,8 +36,8 @@ impl Model {
         let _ = self.kernel.destroy(file, found.uar, What::Uar);
         self.lost_with(who, context, lives_on);
         if lives_on {
-            let orphans = self.take_orphans(who, found.join, true);
-            self.says_orphans(who, file, &orphans, certain);
+            let orphans = self.take_orphans(who, found.join, true, certain);
+            self.says_orphans(who, orphans, certain);
         }
         let left = self.processes[who].mrs.values().filter(|mr| mr.context == context).count();
         if left > 0 && !found.inherited {
@@ -72,7 +72,13 @@ impl Model {
             let told = self.judge_failure(who, id);
             if reference.kind == Kind::Pd && (lives_on || !told) {
                 self.says(who, if lives_on { "error" } else { "warning" }, "reference-lost");
-                self.mourn(self.join(who, reference.join).file, reference.uid.as_slice(), lives_on);
+            }
+            if let (Kind::Pd, true, Some(uid)) = (reference.kind, lives_on, reference.uid) {
+                let file = self.join(who, reference.join).file;
+                let others = self.own(who, reference.join, uid) > 1 || self.is_referred_elsewhere(who, file, uid);
+                if !others {
+                    self.mourn(file, uid);
+                }
             }
         }
         for reference in self.processes[who].references.values_mut().filter(|one| one.context == context) {
@@ -100,17 +106,9 @@ impl Model {
         true
     }
 
-    fn says_orphans(&mut self, who: Who, file: usize, orphans: &[Uid], certain: bool) {
-        if !orphans.is_empty() {
-            self.says(who, if certain { "error" } else { "note" }, "object-orphaned").count = orphans.len();
-            self.mourn(file, orphans, certain);
-        }
-    }
-
-    /// What one process has told for certain, no other needs to.
-    fn mourn(&mut self, file: usize, lost: &[Uid], certain: bool) {
-        for uid in lost.iter().filter(|_| certain) {
-            self.files[file].known.entry(*uid).and_modify(|object| object.mourned = true);
+    fn says_orphans(&mut self, who: Who, count: usize, certain: bool) {
+        if count > 0 {
+            self.says(who, if certain { "error" } else { "note" }, "object-orphaned").count = count;
         }
     }
 
@@ -137,8 +135,8 @@ impl Model {
         for join in 0..self.processes[who].joins.len() {
             if self.join(who, join).here && self.is_held_elsewhere(who, join) {
                 let certain = self.sees_everyone(who, join);
-                let (file, orphans) = (self.join(who, join).file, self.take_orphans(who, join, false));
-                self.says_orphans(who, file, &orphans, certain);
+                let orphans = self.take_orphans(who, join, false, certain);
+                self.says_orphans(who, orphans, certain);
             }
         }
     }
@@ -155,7 +153,7 @@ impl Model {
         reference.failure.is_some() || closed && (reference.kind == Kind::Pd || !reference.owned)
     }
 
-    /// A live reference at exit.
+    /// A live reference at exit; orphans are counted by object, after this.
     fn left_behind(&mut self, who: Who, id: Id) {
         let process: &Process = &self.processes[who];
         let reference = process.references[&id].clone();
@@ -169,16 +167,17 @@ impl Model {
             self.says(who, if held { "error" } else { "warning" }, "reference-lost");
             return;
         }
-        let file = self.join(who, join).file;
+        let Join { file, here, .. } = *self.join(who, join);
         let elsewhere = |uid: Uid| self.is_referred_elsewhere(who, file, uid);
         let rule = match (held, self.fate(who, &reference)) {
             (false, _) => "held-at-exit",
             (true, Fate::Unknown) => return,
+            // Told with the other orphans; where the process has left the device file, by itself.
             (true, Fate::Alive) if !reference.uid.is_some_and(elsewhere) => {
                 let told = &mut self.processes[who].joins[join].told;
-                let orphans: Vec<Uid> = reference.uid.into_iter().filter(|uid| told.insert(*uid)).collect();
-                let certain = self.sees_everyone(who, join);
-                self.says_orphans(who, file, &orphans, certain);
+                if !here && reference.uid.is_some_and(|uid| told.insert(uid)) {
+                    self.says_orphans(who, 1, false);
+                }
                 return;
             }
             (true, Fate::Alive) => "left-to-others",

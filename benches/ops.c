@@ -112,7 +112,9 @@ struct ibv_context *open_context(int cmd_fd)
 
         if (!list || !list[0])
             die("no device");
-        context = ibv_open_device(list[0]);
+        struct mlx5dv_context_attr attr = {.flags = MLX5DV_CONTEXT_FLAGS_DEVX};
+
+        context = mlx5dv_open_device(list[0], &attr);
         ibv_free_device_list(list);
     }
     if (!context)

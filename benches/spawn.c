@@ -1,6 +1,6 @@
 /*
- * spawn COUNT PRELOAD... -- PROGRAM...: starts the program COUNT times with each LD_PRELOAD in turn ("-" for none); one
- * line of JSON each: the median of its life in µs, and the most memory it had in kB.
+ * spawn COUNT PRELOAD[,AUDIT]... -- PROGRAM...: starts the program COUNT times with each LD_PRELOAD, and LD_AUDIT, in
+ * turn ("-" for none); one line of JSON each: the median of its life in µs, and the most memory it had in kB.
  */
 #define _GNU_SOURCE
 #include <spawn.h>
@@ -37,10 +37,16 @@ static double run(const char *preload, char **argv, long *kb)
     pid_t pid;
     int status;
 
-    if (strcmp(preload, "-") == 0)
-        unsetenv("LD_PRELOAD");
-    else
-        setenv("LD_PRELOAD", preload, 1);
+    const char *audit = strchr(preload, ',');
+    char *first = strndup(preload, audit ? (size_t)(audit - preload) : strlen(preload));
+
+    unsetenv("LD_PRELOAD");
+    unsetenv("LD_AUDIT");
+    if (strcmp(first, "-") != 0)
+        setenv("LD_PRELOAD", first, 1);
+    if (audit)
+        setenv("LD_AUDIT", audit + 1, 1);
+    free(first);
     start = now_us();
     if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) || wait4(pid, &status, 0, &usage) < 0 || status) {
         fprintf(stderr, "%s did not run with LD_PRELOAD=%s\n", argv[0], preload);

@@ -3,7 +3,7 @@
 
 use verbsguard_core::ledger::log::{Header, SLOT_WORDS, ready_slot};
 use verbsguard_core::ledger::record::{self, RECORD};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop, snapshot};
+use verbsguard_core::ledger::snapshot::{Cursor, Stop, holding, objects};
 use verbsguard_core::ledger::{Event, FileId, FileState, Handle, HolderId, Kind, ProcessFile};
 use verbsguard_core::site::Site;
 
@@ -52,9 +52,13 @@ fn fold(words: &[u64], header: &Header) {
     assert!(state.objects().count() <= header.capacity as usize);
     ask(&state);
     let mut again = FileState::new();
-    snapshot(header, &state).iter().for_each(|event| again.apply(0, event));
     if header.holder == HolderId(0) {
+        objects(&state).iter().for_each(|event| again.apply(0, event));
         assert_eq!(again.objects().count(), state.objects().count());
+    } else {
+        let (events, _) = holding(words, header);
+        assert!(events.iter().all(|event| event.holder() == header.holder));
+        events.iter().for_each(|event| again.apply(0, event));
     }
     ask(&again);
 }

@@ -7,18 +7,20 @@
 //! The forwarded call runs outside every lock, Drop value and catch_unwind of ours: it may end in pthread_exit, and a
 //! panic of ours costs a finding, never the call.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use verbsguard_core::site::Site;
 use verbsguard_core::track::Mark;
 
 use crate::copies::{Owner, Sight};
 use crate::depth::Frame;
 use crate::guard::{self, Guard};
 use crate::real::{Named, Real};
+use crate::stacks::Entry;
+use crate::thread;
 
 /// How a function fails.
 pub trait Answer {
@@ -100,6 +102,7 @@ pub fn run<C: Callee, R: Answer, T: Copy>(
     forward: impl FnOnce(C::Function) -> R,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
+    let entry = Entry::now();
     let owner = about.into();
     let before = |guard| match callee.get(owner, Sight::Known) {
         Some(_) => before(guard),
@@ -109,7 +112,10 @@ pub fn run<C: Callee, R: Answer, T: Copy>(
     if Frame::new().is_nested() {
         return forward(Sight::Blind).unwrap_or_else(lacking);
     }
-    apart(|| watched(callee.named(), before, forward, after))
+    let answer = apart(|| watched(callee.named(), entry, before, forward, after));
+    // So the call above is no jump: the frame that `entry` tells of stays.
+    black_box(&entry);
+    answer
 }
 
 /// The answer of a call to a function that the real library lacks.
@@ -131,20 +137,22 @@ fn apart<R>(call: impl FnOnce() -> R) -> R {
 #[inline(never)]
 fn watched<R: Answer, T: Copy>(
     function: &'static dyn Named,
+    entry: Entry,
     before: impl FnOnce(&'static Guard) -> Decision<T>,
     forward: impl FnOnce(Sight) -> Option<R>,
     after: impl FnOnce(&'static Guard, T, &R),
 ) -> R {
     let frame = Frame::new();
     frame.enter();
-    let entry_errno = errno();
-    forget_mark();
-    let decision = own(|| {
+    let errno = errno_address();
+    let entry_errno = get(errno);
+    begin(entry);
+    let decision = phase(|| {
         let guard = guard::get()?;
         function.note_call();
         Some((guard, before(guard)))
     });
-    set_errno(entry_errno);
+    set(errno, entry_errno);
     let (answer, rest) = match decision {
         Ok(Some((guard, Decision::Refuse(errno)))) => (Some(R::failed(errno)), Some((guard, None))),
         Ok(Some((guard, Decision::Forward(token)))) => {
@@ -161,31 +169,57 @@ fn watched<R: Answer, T: Copy>(
         Some(answer) => (answer, false),
         None => (lacking(), true),
     };
-    let answer_errno = errno();
+    let answer_errno = get(errno);
     if let Some((guard, token)) = rest {
-        let told = own(|| {
-            if is_missing {
-                guard.provider_lacks(function);
-            } else if let Some(token) = token {
-                after(guard, token, &answer);
-            }
-        });
+        let told = match token {
+            _ if is_missing => phase(|| guard.provider_lacks(function)),
+            Some(token) => phase(|| after(guard, token, &answer)),
+            None => Ok(()),
+        };
         if told.is_err() {
             guard::give_up();
         }
     }
+    begin(Entry::NONE);
     frame.leave();
-    set_errno(answer_errno);
+    set(errno, answer_errno);
     answer
 }
 
-/// A phase of ours: its panics are caught, and a pthread_cancel waits until it is over (our file work has cancellation
-/// points that the real call has not, and unwinding from there would abort the program).
-pub fn own<R>(phase: impl FnOnce() -> R) -> std::thread::Result<R> {
-    let before = set_cancel_state(PTHREAD_CANCEL_DISABLE);
+/// A phase of ours: its panics are caught, and what held off cancellation is taken back at its end.
+#[inline(always)]
+fn phase<R>(phase: impl FnOnce() -> R) -> std::thread::Result<R> {
     let result = catch_unwind(AssertUnwindSafe(phase));
-    set_cancel_state(before);
+    unshield();
     result
+}
+
+/// What is not a phase of a call, and may do anything: shielded from the start.
+pub fn own<R>(work: impl FnOnce() -> R) -> std::thread::Result<R> {
+    let is_outermost = thread::this().shield.get() == 0;
+    shield();
+    let result = catch_unwind(AssertUnwindSafe(work));
+    if is_outermost {
+        unshield();
+    }
+    result
+}
+
+/// Holds off a pthread_cancel until the present phase is over. For all that opens, reads or writes files: these are
+/// cancellation points that the real call has not, and unwinding from there would abort the program. What only looks at
+/// memory needs none, and goes without, for this takes as long as all the rest of a call.
+pub fn shield() {
+    let shield = &thread::this().shield;
+    if shield.get() == 0 {
+        shield.set(set_cancel_state(PTHREAD_CANCEL_DISABLE) + 1);
+    }
+}
+
+fn unshield() {
+    let shield = &thread::this().shield;
+    if shield.get() != 0 {
+        set_cancel_state(shield.replace(0) - 1);
+    }
 }
 
 /// pthread_setcancelstate(3).
@@ -203,32 +237,59 @@ pub fn set_cancel_state(state: c_int) -> c_int {
     old
 }
 
-thread_local! {
-    /// When and where this thread's present call was made, once it has been asked for.
-    static MARK: Cell<Option<Mark>> = const { Cell::new(None) };
+/// Another call begins, or none is under way any more.
+pub fn begin(entry: Entry) {
+    let thread = thread::this();
+    thread.entry.set(entry);
+    thread.site.set(0);
+    thread.time.set(0);
 }
 
-/// Another call begins.
-pub fn forget_mark() {
-    MARK.set(None);
-}
-
-/// Now, and the stack of the call under way. Taken once for each call.
-pub fn mark() -> Mark {
-    if let Some(mark) = MARK.get() {
-        return mark;
+/// The stack of the call under way. Taken once for each call.
+pub fn site() -> Site {
+    let thread = thread::this();
+    let known = thread.site.get();
+    if known != 0 {
+        return Site((known >> 1) as u32);
     }
-    let mark = Mark { site: crate::stacks::capture(), time: crate::world::now() };
-    MARK.set(Some(mark));
-    mark
+    let site = crate::stacks::capture(thread.entry.get());
+    thread.site.set(u64::from(site.0) << 1 | 1);
+    site
+}
+
+/// When the call under way was made, in nanoseconds since 1970. Asked once for each call.
+pub fn time() -> u64 {
+    let time = &thread::this().time;
+    if time.get() == 0 {
+        time.set(crate::world::now());
+    }
+    time.get()
+}
+
+/// Now and here.
+pub fn mark() -> Mark {
+    Mark { site: site(), time: time() }
+}
+
+fn errno_address() -> *mut c_int {
+    // SAFETY: answers this thread's own errno, always valid.
+    unsafe { libc::__errno_location() }
+}
+
+fn get(errno: *mut c_int) -> c_int {
+    // SAFETY: this thread's own errno, which lives as long as the thread.
+    unsafe { *errno }
+}
+
+fn set(errno: *mut c_int, value: c_int) {
+    // SAFETY: as above.
+    unsafe { *errno = value }
 }
 
 pub fn errno() -> c_int {
-    // SAFETY: __errno_location answers this thread's own errno, always valid.
-    unsafe { *libc::__errno_location() }
+    get(errno_address())
 }
 
 pub fn set_errno(value: c_int) {
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = value }
+    set(errno_address(), value);
 }

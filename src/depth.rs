@@ -9,10 +9,7 @@
 use std::cell::Cell;
 use std::hint::black_box;
 
-thread_local! {
-    /// Address of the mark of the call that is under way, 0 for none. Const and without Drop: usable at thread exit.
-    static OUTERMOST: Cell<usize> = const { Cell::new(0) };
-}
+use crate::thread;
 
 /// A call's own mark, on its own stack. It has no Drop: pthread_exit and cancellation may unwind through it.
 pub struct Frame {
@@ -33,7 +30,7 @@ impl Frame {
 
     /// Whether a call further up this thread's stack is still under way.
     pub fn is_nested(&self) -> bool {
-        let outermost = OUTERMOST.get();
+        let outermost = thread::this().outermost.get();
         if outermost == 0 || self.address() >= outermost {
             return false;
         }
@@ -46,7 +43,7 @@ impl Frame {
     /// Marks this frame as the outermost call.
     pub fn enter(&self) {
         self.token.set(self.address() ^ SEAL);
-        self.outer.set(OUTERMOST.replace(self.address()));
+        self.outer.set(thread::this().outermost.replace(self.address()));
     }
 
     /// Takes the mark back.
@@ -54,7 +51,7 @@ impl Frame {
         self.token.set(0);
         black_box(self);
         // What was marked before us is only worth keeping if it was a live call (a handler on another stack).
-        OUTERMOST.set(self.outer.get());
+        thread::this().outermost.set(self.outer.get());
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
 
@@ -94,7 +93,10 @@ fn install(guard: Guard) -> &'static Guard {
     guard
 }
 
+#[cold]
 fn make() -> Option<&'static Guard> {
+    crate::call::shield();
+    verbsguard_ledger::before_file_work(crate::call::shield);
     let _making = patience::lock(making());
     if let Some(guard) = existing() {
         return Some(guard);
@@ -186,7 +188,9 @@ pub fn unlock_after_fork() {
 
 /// This process was forked off a guarded one: what is known is the parent's, and inherited here. The old guard and its
 /// locks are left as they are: threads that waited for them are gone.
+#[cold]
 fn become_child() {
+    crate::call::shield();
     let forking = take_forking().map(Box::leak);
     MAKING.store(Box::into_raw(Box::default()), Ordering::Release);
     let Some(parent) = existing() else { return };
@@ -235,7 +239,7 @@ impl Guard {
     }
 
     /// The device file behind `cmd_fd`, known or new.
-    pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> Arc<DeviceFile> {
+    pub fn device_file(&self, cmd_fd: c_int, device: &str, origin: ContextOrigin) -> &DeviceFile {
         let file = self.world.device_file(&self.tracker, cmd_fd, device, origin);
         self.tell_trouble();
         file
@@ -278,6 +282,7 @@ impl Guard {
         }
         let frame = Frame::new();
         frame.enter();
+        crate::call::begin(crate::stacks::Entry::NONE);
         self.report_end();
         frame.leave();
         let exitcode = c_int::from(self.options.exitcode);

@@ -3,7 +3,7 @@
 //! | room | what happens there |
 //! |---|---|
 //! | [`abi`] | everything that speaks C: the interposed functions and the control API |
-//! | [`call`], [`depth`] | the one way of a call through the house |
+//! | [`call`], [`depth`], [`thread`], [`counter`] | the one way of a call through the house |
 //! | [`making`] | calls that make and end children, which are much alike |
 //! | [`flow`] | what is checked, recorded and reported before and after each kind of call |
 //! | [`guard`], [`process`], [`settings`] | the guard of this process: its making, its forks, its end |
@@ -18,6 +18,7 @@
 mod abi;
 mod call;
 mod copies;
+mod counter;
 mod depth;
 mod flow;
 mod guard;
@@ -32,4 +33,5 @@ mod record;
 mod settings;
 mod stacks;
 mod tell;
+mod thread;
 mod world;

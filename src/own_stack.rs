@@ -1,19 +1,15 @@
 //! The stack of the thread that asks.
 
-use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-thread_local! {
-    /// Empty until it has been asked for. Const and without Drop: usable at thread exit.
-    static BOUNDS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-}
+use crate::thread;
 
-/// This thread's stack as the C library made it. Empty where that is not known. A handler or a coroutine may run on
+/// This thread's stack as the C library made it, asked for once. Empty where that is not known. A handler or a coroutine may run on
 /// another: whoever reads by this looks first whether its own frame lies within.
 #[inline]
 pub fn bounds() -> Range<usize> {
-    match BOUNDS.get() {
+    match thread::this().stack.get() {
         (0, _) => ask(),
         (start, end) => start..end,
     }
@@ -45,7 +41,7 @@ fn ask() -> Range<usize> {
     crate::call::set_errno(before);
     // Not asked for again where it cannot be known.
     let known = if answer == 0 { (start.addr(), start.addr() + size) } else { (1, 1) };
-    BOUNDS.set(known);
+    thread::this().stack.set(known);
     known.0..known.1
 }
 

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
-use std::thread::LocalKey;
 
 use crate::abi::types::{IbvContext, IbvPd, Mlx5dvDevxUmem};
 use crate::call::{errno, set_errno};
 use crate::own_stack;
+use crate::thread;
 
 /// No page is smaller.
 const SMALLEST_PAGE: usize = 4096;
@@ -59,7 +59,7 @@ pub fn bytes(address: usize, len: usize) -> Peek<Vec<u8>> {
 /// Whether `len` bytes at `address` can be read: Fault if not. Not asked again of the stack in use and of a page that this
 /// thread has just asked about.
 pub fn readable(address: usize, len: usize) -> Peek<()> {
-    unless_known(&READABLE, address, len, || match bytes(address, len) {
+    unless_known(&thread::this().readable, address, len, || match bytes(address, len) {
         Peek::Read(_) => Peek::Read(()),
         Peek::Fault => Peek::Fault,
         Peek::Unknown => Peek::Unknown,
@@ -69,32 +69,18 @@ pub fn readable(address: usize, len: usize) -> Peek<()> {
 /// Whether `len` bytes at `address` can be written: Fault if not. They are written with what they hold: the caller is
 /// about to hand them to a function that overwrites them.
 pub fn writable(address: usize, len: usize) -> Peek<()> {
-    unless_known(&WRITABLE, address, len, || match bytes(address, len) {
+    unless_known(&thread::this().writable, address, len, || match bytes(address, len) {
         Peek::Read(mut bytes) => transfer(libc::SYS_process_vm_writev, address, bytes.as_mut_ptr().cast(), len),
         Peek::Fault => Peek::Fault,
         Peek::Unknown => Peek::Unknown,
     })
 }
 
-/// A page that was found good, and at which tick of the clock.
-type Page = (usize, u64);
-
-thread_local! {
-    /// Const and without Drop: usable at thread exit.
-    static READABLE: Cell<Page> = const { Cell::new((usize::MAX, 0)) };
-    static WRITABLE: Cell<Page> = const { Cell::new((usize::MAX, 0)) };
-}
-
-fn unless_known(
-    known: &'static LocalKey<Cell<Page>>,
-    address: usize,
-    len: usize,
-    ask: impl FnOnce() -> Peek<()>,
-) -> Peek<()> {
+fn unless_known(known: &Cell<(usize, u64)>, address: usize, len: usize, ask: impl FnOnce() -> Peek<()>) -> Peek<()> {
     if own_stack::has_in_use(address, len) {
         return Peek::Read(());
     }
-    let page = (address / SMALLEST_PAGE, crate::world::now());
+    let page = (address / SMALLEST_PAGE, crate::call::time());
     let is_one = address.saturating_add(len).saturating_sub(1) / SMALLEST_PAGE == page.0;
     if is_one && known.get() == page {
         return Peek::Read(());
@@ -219,6 +205,7 @@ mod tests {
         assert_eq!(writable(at + 8, 8), Peek::Fault, "readable is not writable");
         protect(at, libc::PROT_NONE);
         std::thread::sleep(std::time::Duration::from_millis(25));
+        crate::call::begin(crate::stacks::Entry::NONE);
         assert_eq!(readable(at + 8, 8), Peek::Fault, "not for long");
         assert_eq!(readable(8, 8), Peek::Fault, "nor of another page");
     }

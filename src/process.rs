@@ -1,9 +1,9 @@
 //! The life of the process we are loaded into: its start, its forks, its end.
 
 use std::ffi::{c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use crate::call::own;
 use crate::guard;
 
 /// Runs when the library is loaded: registers and looks, opens nothing, allocates nothing. Other libraries'
@@ -30,7 +30,7 @@ unsafe extern "C" {
 
 /// The last thing before the process is gone, with `status` what it exits with.
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    let changed = catch_unwind(AssertUnwindSafe(|| guard::existing().and_then(|guard| guard.at_exit(status))));
+    let changed = own(|| guard::existing().and_then(|guard| guard.at_exit(status)));
     if let Ok(Some(status)) = changed {
         // SAFETY: exit within an on_exit handler goes on with the handlers that are left, and the new status.
         unsafe { libc::exit(status) }
@@ -69,11 +69,11 @@ pub fn is_new_child() -> bool {
 }
 
 extern "C" fn before_fork() {
-    let _ = catch_unwind(guard::lock_for_fork);
+    let _ = own(guard::lock_for_fork);
 }
 
 extern "C" fn after_fork_in_parent() {
-    let _ = catch_unwind(guard::unlock_after_fork);
+    let _ = own(guard::unlock_after_fork);
 }
 
 /// Nothing is unlocked here: threads that waited for these locks are not in the child, and waking them could hang on

@@ -2,11 +2,12 @@
 
 use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
 use crate::copies::{self, MOST, Owner, Provider, Sight, Symbol};
+use crate::counter::Counter;
 
 /// One function of the real libraries, at the version node that the guard exports it at. `F` is its type.
 pub struct Real<F> {
@@ -14,7 +15,8 @@ pub struct Real<F> {
     symbol: Symbol,
     /// By the place of the copy.
     slots: [AtomicPtr<c_void>; MOST],
-    calls: AtomicU64,
+    /// Its number among the functions that were called, plus one; 0 until it is.
+    number: AtomicU32,
     /// Only where the program has loaded the library: it is not loaded for our sake.
     if_loaded: bool,
     kind: PhantomData<F>,
@@ -49,7 +51,7 @@ impl<F: Copy> Real<F> {
     const fn new(provider: Provider, name: &'static CStr, node: &'static CStr) -> Self {
         let slots = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
         let symbol = Symbol { name, node };
-        Real { provider, symbol, slots, calls: AtomicU64::new(0), if_loaded: false, kind: PhantomData }
+        Real { provider, symbol, slots, number: AtomicU32::new(0), if_loaded: false, kind: PhantomData }
     }
 
     /// The real function in the copy that a call is for, or None where that lacks it. Thread-safe.
@@ -127,7 +129,7 @@ pub fn each_called(mut visit: impl FnMut(&'static dyn Named)) {
     }
 }
 
-impl<F: 'static> Named for Real<F> {
+impl<F: Copy + 'static> Named for Real<F> {
     fn name(&self) -> &'static str {
         self.symbol.name.to_str().unwrap_or("?")
     }
@@ -141,18 +143,35 @@ impl<F: 'static> Named for Real<F> {
     }
 
     fn count(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
+        match self.number.load(Ordering::Relaxed) {
+            0 => 0,
+            number => Counter(number as usize - 1).get(),
+        }
     }
 
     fn note_call(&'static self) {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            CALLED.lock().push(self);
-        }
+        let number = match self.number.load(Ordering::Relaxed) {
+            0 => self.first_call(),
+            number => number,
+        };
+        Counter(number as usize - 1).add();
     }
 
     fn is_missing(&self) -> bool {
         let mut found = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|slot| !slot.is_null());
         found.next() == Some(ABSENT) && found.all(|other| other == ABSENT)
+    }
+}
+
+impl<F: Copy + 'static> Real<F> {
+    #[cold]
+    fn first_call(&'static self) -> u32 {
+        let mut called = CALLED.lock();
+        if self.number.load(Ordering::Relaxed) == 0 {
+            called.push(self);
+            self.number.store(u32::try_from(called.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        }
+        self.number.load(Ordering::Relaxed)
     }
 }
 

@@ -15,6 +15,24 @@ pub struct Shared {
     view: View,
     me: HolderId,
     known: HashMap<HolderId, HolderFacts>,
+    told: Told,
+}
+
+/// The sites whose stacks were told: a bit each.
+#[derive(Default)]
+struct Told(Vec<u64>);
+
+impl Told {
+    /// Whether this one was not among them, and has to be told.
+    fn insert(&mut self, site: Site) -> bool {
+        let (word, bit) = (site.0 as usize / 64, 1 << (site.0 % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = site != Site::NONE && self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
 }
 
 impl Shared {
@@ -25,7 +43,7 @@ impl Shared {
         let ledger = Ledger::join(folder, id, &process, guarded, stamp)?;
         let view = ledger.view();
         let me = ledger.me();
-        Ok(Shared { ledger: Some(ledger), view, me, known: HashMap::new() })
+        Ok(Shared { ledger: Some(ledger), view, me, known: HashMap::new(), told: Told::default() })
     }
 }
 
@@ -48,12 +66,13 @@ impl Record for Shared {
 
     fn tell(&mut self, event: &Event) {
         let Some(ledger) = &self.ledger else { return };
-        if let Some(site) = event.stamp().map(|stamp| stamp.site).filter(|site| *site != Site::NONE) {
+        let site = event.stamp().map_or(Site::NONE, |stamp| stamp.site);
+        if self.told.insert(site) {
             ledger.tell_stack(site, || crate::stacks::bare(site));
         }
         // Joining has told that the device file was opened.
         if !matches!(event, Event::Opened { .. })
-            && ledger.append(event).is_none()
+            && ledger.append_seen(event, &mut self.view).is_none()
             && let Some(guard) = crate::guard::existing()
         {
             guard.world.missed();

@@ -16,7 +16,9 @@ use verbsguard_core::options::MAX_STACK;
 use verbsguard_core::site::{Frame, Resolve, Site};
 use verbsguard_core::symbols::Symbols;
 
+use crate::thread;
 use modules::Module;
+pub use unwind::Entry;
 
 /// More different stacks than this are not kept; events there have no site.
 const MAX_SITES: u32 = 1 << 20;
@@ -49,18 +51,44 @@ pub fn set_depth(depth: usize) {
     DEPTH.store(depth.min(MAX_STACK), Ordering::Relaxed);
 }
 
-/// Where the program called us: the stack without our own frames. [`Site::NONE`] where none can be had.
-pub fn capture() -> Site {
-    let mut addresses = [0; MAX_STACK];
+/// Where the program called us: the stack without our own frames. [`Site::NONE`] where none can be had. `entry` is where
+/// it entered us, if that is known.
+pub fn capture(entry: Entry) -> Site {
     let depth = DEPTH.load(Ordering::Relaxed).max(1);
-    let len = unwind::walk(&mut addresses[..depth], modules::own_code());
+    if depth == 1 {
+        return one_frame(entry);
+    }
+    let mut addresses = [0; MAX_STACK];
+    let len = unwind::walk(entry, &mut addresses[..depth], modules::own_code());
     intern(&addresses[..len])
 }
 
 /// Where the program called us: in the call that did.
 pub fn caller() -> Option<usize> {
     let mut one = [0];
-    (unwind::walk(&mut one, modules::own_code()) == 1).then_some(one[0])
+    (unwind::walk(Entry::NONE, &mut one, modules::own_code()) == 1).then_some(one[0])
+}
+
+/// The stack where the caller is all that is kept.
+fn one_frame(entry: Entry) -> Site {
+    let own = modules::own_code();
+    let address = match entry.caller().filter(|caller| !own.contains(caller)) {
+        Some(caller) => caller,
+        None => {
+            let mut address = [0];
+            if unwind::walk(entry, &mut address, own) == 0 {
+                return Site::NONE;
+            }
+            address[0]
+        }
+    };
+    let known = &thread::this().callers[address / 4 % thread::CALLERS];
+    if known.get().0 == address {
+        return Site(known.get().1);
+    }
+    let site = intern(&[address]);
+    known.set((address, site.0));
+    site
 }
 
 fn intern(addresses: &[usize]) -> Site {
@@ -101,10 +129,12 @@ fn find(from: u32, until: u32, hash: u64, addresses: &[usize]) -> Option<Site> {
     None
 }
 
+#[cold]
 fn keep(hash: u64, addresses: &[usize]) -> Option<Site> {
     if STACKS.count() >= MAX_SITES as usize {
         return None;
     }
+    crate::call::shield();
     let modules = modules::of(addresses);
     let places = addresses.iter().zip(modules).map(|(&address, module)| Place { address, module }).collect();
     let index = STACKS.push(Stack { hash, places, older: AtomicU32::new(0) });
@@ -162,6 +192,7 @@ pub fn bare(site: Site) -> Vec<Frame> {
 
 /// Names the frames of a stack, wherever it was taken, as far as its modules can be read here.
 pub fn spell(bare: Vec<Frame>) -> Vec<Frame> {
+    crate::call::shield();
     match symbols().try_lock_for(PATIENCE) {
         Some(mut symbols) => symbols.spell(bare),
         None => bare,

@@ -69,12 +69,13 @@ impl Guard {
         if moment == Moment::Exit {
             call.here = Site::NONE;
         }
-        for group in lost {
-            self.emit(self.tracker.describe_lost(call, group, moment));
+        for finding in self.tracker.describe_lost(call, lost, moment) {
+            self.emit(finding);
         }
     }
 
     fn emit(&self, mut finding: Finding) {
+        crate::call::shield();
         finding.stamp = self.stamp();
         if !self.reporter.prepare(&mut finding, &stacks::Resolver) {
             return;
@@ -141,8 +142,8 @@ impl Guard {
     /// For `verbsguard_dump`: what is alive, one object a line.
     pub fn dump(&self) -> String {
         let now = crate::world::now();
-        let lines = self.tracker.live();
-        lines.iter().map(|live| self.tracker.line(live, now) + "\n").collect()
+        let live = self.tracker.live();
+        self.tracker.lines(&live, now).map(|line| line + "\n").collect()
     }
 
     fn live_by_type(&self) -> BTreeMap<Cow<'static, str>, u64> {
@@ -158,7 +159,7 @@ impl Guard {
 
     /// `verbose=1`: where the history is known to have gaps.
     fn tell_gaps(&self) {
-        for file in self.tracker.files().into_iter().filter(|file| file.has_gaps()) {
+        for file in self.tracker.files().filter(|file| file.has_gaps()) {
             let label = &file.label;
             self.log.say(&format!("device file {label}: not all that happened in it was told, so less is claimed"));
         }

@@ -11,10 +11,11 @@ use verbsguard_core::ledger::{FileId, Handle, Kind};
 use verbsguard_core::options::{Ledger, Options};
 use verbsguard_core::site::Trace;
 use verbsguard_core::track::{
-    self, Alone, ContextOrigin, DeviceFile, Elsewhere, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
+    self, ContextOrigin, DeviceFile, Elsewhere, FileIndex, HolderFacts, Record, Reference, Sighting, Tracker,
 };
 use verbsguard_ledger::{Degraded, Folder, Glimpse, identity, strangers};
 
+use crate::call;
 use crate::peek;
 use crate::record::Shared;
 
@@ -69,13 +70,14 @@ impl World {
     }
 
     /// The device file behind `cmd_fd`: one that a context of this process has already, or a new one.
-    pub fn device_file(
+    pub fn device_file<'a>(
         &self,
-        tracker: &Tracker,
+        tracker: &'a Tracker,
         cmd_fd: c_int,
         device: &str,
         origin: ContextOrigin,
-    ) -> Arc<DeviceFile> {
+    ) -> &'a DeviceFile {
+        call::shield();
         let is_new = origin == ContextOrigin::Opened;
         let id = identity::identify(cmd_fd).map_err(|unseen| self.trouble.set(unseen.to_string())).ok();
         let known = (!is_new).then(|| tracker.open_descriptors()).into_iter().flatten();
@@ -84,13 +86,14 @@ impl World {
             |file| !is_new && (id.is_some() && file.id == id || Some(file.index) == known),
             |index| {
                 let record = id.and_then(|id| self.join(&id, device, cmd_fd, is_new));
-                DeviceFile::new(index, label(index, id), id, record.unwrap_or_else(|| Box::<Alone>::default()))
+                DeviceFile::new(index, label(index, id), id, record)
             },
         )
     }
 
     /// Joins the ledger of a device file, as far as there is one.
     pub fn join(&self, id: &FileId, device: &str, cmd_fd: c_int, guarded: bool) -> Option<Box<dyn Record>> {
+        call::shield();
         let folder = self.folder.as_ref()?;
         // Whoever comes next clears away what device files left that are gone.
         verbsguard_ledger::clear(folder, &verbsguard_ledger::is_dead_by(cmd_fd));
@@ -101,6 +104,7 @@ impl World {
 
     /// The processes that hold a device file and are not in its record. None where that cannot be asked.
     fn look(&self, file: &DeviceFile) -> Option<Holders> {
+        call::shield();
         let (fd, id) = (file.descriptor()?, file.id?);
         let sightings = strangers::look(fd, &id).ok()?;
         let joined = file.living_pids();
@@ -147,6 +151,7 @@ impl track::World for World {
     }
 
     fn sighted_elsewhere(&self, here: &DeviceFile, (kind, handle, id): (Kind, Handle, Option<u32>)) -> Elsewhere {
+        call::shield();
         let (Some(folder), Some(here)) = (self.folder.as_ref(), here.id) else { return Elsewhere::Nowhere };
         let began = cpu_time();
         let mut first: Option<Sighting> = None;
@@ -204,11 +209,11 @@ fn fields(kind: Kind, address: usize) -> Option<(usize, u32)> {
 
 /// What a descriptor is. None where it is closed.
 pub fn stat(fd: c_int) -> Option<libc::stat> {
-    let before = crate::call::errno();
+    let before = call::errno();
     let mut found = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: fstat fills the struct or fails. The C library's, so that an emulated device can answer.
     let answer = unsafe { libc::fstat(fd, found.as_mut_ptr()) };
-    crate::call::set_errno(before);
+    call::set_errno(before);
     // SAFETY: filled, as fstat said.
     (answer == 0).then(|| unsafe { found.assume_init() })
 }
@@ -220,6 +225,7 @@ pub fn is_char_device(fd: c_int) -> bool {
 
 /// The size of the dmabuf that `fd` is. Memory files are taken too, for devices that stand in for hardware.
 pub fn dmabuf_size(fd: c_int) -> Option<u64> {
+    call::shield();
     let target = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
     let name = target.to_str()?;
     if !name.starts_with("/dmabuf:") && !name.starts_with("/memfd:") {
@@ -230,6 +236,7 @@ pub fn dmabuf_size(fd: c_int) -> Option<u64> {
 
 /// What a failed registration for want of memory has to do with: for the end of a sentence.
 pub fn memory_limits(live_umems: u64) -> String {
+    call::shield();
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit fills the struct or fails.
     let locked = match unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } {

@@ -15,7 +15,11 @@ static __thread unsigned int count;
 uint32_t standin_take_handle(void)
 {
     static uint32_t next;
-    return count ? kept[--count] : __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+
+    if (count)
+        return kept[--count];
+    /* Processes share the device file, so none may take another's. */
+    return (((uint32_t)getpid() & 0xff) << 16) + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
 }
 
 void standin_give_handle(uint32_t handle)

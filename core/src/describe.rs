@@ -11,8 +11,8 @@ use crate::report::Age;
 use crate::rules::{Rule, Severity};
 use crate::site::{Site, Trace};
 use crate::track::{
-    Child, Clue, Context, ContextOrigin, Death, End, FileIndex, HolderFacts, Live, Lost, Moment, Origin, Reference,
-    State, Subject, Tracker,
+    Child, Clue, Context, ContextOrigin, Death, End, FileIndex, HolderFacts, Holders, Live, Lost, LostExample, Moment,
+    Origin, Reference, State, Subject, Tracker,
 };
 
 /// The call that a finding is about.
@@ -75,7 +75,7 @@ impl Tracker {
         let death = self.death_of(reference);
         let message = self.sentence(call, fault, (address, reference), &object, death.as_ref());
         let mut finding = Finding::new(fault.rule, call.function, message).object(object);
-        finding.stacks = stacks(reference.born.site, reference.ended.site, Site::NONE);
+        finding.stacks = stacks(reference.born.site, reference.ended, Site::NONE);
         if let Some(death) = death {
             finding.stacks.destroyed = death.trace;
         }
@@ -147,14 +147,16 @@ impl Tracker {
         self.file(reference.file)?.birth(reference.generation?)
     }
 
-    /// A group of lost things, as one finding.
-    pub fn describe_lost(&self, call: CallInfo, lost: &Lost, moment: Moment) -> Finding {
+    /// Groups of lost things, each as one finding.
+    pub fn describe_lost(&self, call: CallInfo, lost: &[Lost], moment: Moment) -> impl Iterator<Item = Finding> {
+        let holders = self.holders(lost.iter().flat_map(|lost| &lost.examples).map(|example| &example.reference));
+        lost.iter().map(move |lost| self.describe_group(call, lost, &holders, moment))
+    }
+
+    fn describe_group(&self, call: CallInfo, lost: &Lost, holders: &Holders, moment: Moment) -> Finding {
         let example = &lost.examples[0];
-        let objects: Vec<_> = lost
-            .examples
-            .iter()
-            .map(|example| self.reference_info(example.address, &example.reference, call.now))
-            .collect();
+        let info = |example: &LostExample| self.info(example.address, &example.reference, holders, call.now);
+        let objects: Vec<_> = lost.examples.iter().map(info).collect();
         let birth = lost.maker.and_then(|_| self.birth_of(&example.reference));
         let message = if matches!(lost.fault.rule, Rule::PdDeallocBusy | Rule::UmemDeregFailed) && lost.count == 1 {
             self.failure_sentence(&example.reference, &example.children, &objects[0])
@@ -169,7 +171,7 @@ impl Tracker {
         finding.severity = lost.fault.severity;
         finding.objects = objects;
         finding.objects.extend(self.children_info(&example.children));
-        finding.stacks = stacks(lost.site, example.reference.ended.site, Site::NONE);
+        finding.stacks = stacks(lost.site, example.reference.ended, Site::NONE);
         if lost.maker.is_some() {
             finding.stacks.created = birth.map(|(_, trace)| trace).unwrap_or_default();
         }
@@ -178,11 +180,19 @@ impl Tracker {
         finding
     }
 
-    /// One live thing in words.
-    pub fn line(&self, live: &Live, now: u64) -> String {
+    /// Live things in words, one a line.
+    pub fn lines(&self, live: &[Live], now: u64) -> impl Iterator<Item = String> {
+        let holders = self.holders(live.iter().filter_map(|live| match live {
+            Live::Reference(_, reference) => Some(reference),
+            _ => None,
+        }));
+        live.iter().map(move |live| self.line(live, &holders, now))
+    }
+
+    fn line(&self, live: &Live, holders: &Holders, now: u64) -> String {
         let (object, born) = match live {
             Live::Context(address, context) => (self.context_info(*address, context), context.born),
-            Live::Reference(address, reference) => (self.reference_info(*address, reference, now), reference.born),
+            Live::Reference(address, reference) => (self.info(*address, reference, holders, now), reference.born),
             Live::Child(address, child) => (self.child_info(*address, child), child.born),
         };
         let origin = object.origin.map_or("made", Came::word);
@@ -207,6 +217,10 @@ impl Tracker {
 
     /// A reference as reports name it.
     pub fn reference_info(&self, address: usize, reference: &Reference, now: u64) -> ObjectInfo {
+        self.info(address, reference, &self.holders([reference]), now)
+    }
+
+    fn info(&self, address: usize, reference: &Reference, holders: &Holders, now: u64) -> ObjectInfo {
         let context = self.context_by_id(reference.context).map(|(_, context)| context);
         ObjectInfo {
             kind: noun(reference.kind).into(),
@@ -217,7 +231,7 @@ impl Tracker {
             file: self.label(reference.file),
             origin: Some(came(reference)),
             name: reference.name.as_deref().map(str::to_owned),
-            holders: self.holders_of(reference, now),
+            holders: self.others(reference, holders, now),
             ..ObjectInfo::default()
         }
     }

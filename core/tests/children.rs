@@ -8,8 +8,8 @@ use verbsguard_core::options::Options;
 use verbsguard_core::rules::Rule;
 use verbsguard_core::site::Site;
 use verbsguard_core::track::{
-    Alone, ChildKind, Closed, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, Moment, NewChild, Newborn,
-    OpenedContext, Origin, Reference, Subject, Tracker, World,
+    ChildKind, Closed, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, Moment, NewChild, Newborn, OpenedContext,
+    Origin, Reference, Subject, Tracker, World,
 };
 
 const CONTEXT: usize = 0x1000;
@@ -47,11 +47,10 @@ impl Process {
     /// A context, a PD in it and an import of that.
     fn new() -> Process {
         let tracker = Tracker::new(Policy(Options::default()), Me::default());
-        let file = tracker
-            .find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, Box::<Alone>::default()));
+        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, None));
         let opened =
             OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
-        tracker.opened(opened, &file, Mark::default());
+        tracker.opened(opened, file, Mark::default());
         let process = Process(tracker);
         process.born(PD, Origin::Owned);
         process.born(IMPORTED, Origin::Imported);
@@ -82,7 +81,7 @@ impl Process {
 
     /// What a dealloc that fails with EBUSY says.
     fn busy(&self) -> Finding {
-        let token = self.0.begin_release(PD, Kind::Pd, End::Destroy, Mark::default(), &Nobody).outcome.unwrap();
+        let token = self.0.begin_release(PD, Kind::Pd, End::Destroy, &Mark::default(), &Nobody).outcome.unwrap();
         let told = self.0.finish_release(token.unwrap(), EBUSY, Mark::default(), &Nobody);
         assert_eq!(told.len(), 1);
         self.tell(&told[0])
@@ -150,7 +149,7 @@ fn a_close_still_knows_what_kept_the_pd() {
     process.busy();
     let closed = process.close();
     let busy = closed.lost.iter().find(|lost| lost.fault.rule == Rule::PdDeallocBusy).unwrap();
-    let told = process.0.describe_lost(call(), busy, Moment::Close);
+    let told = process.0.describe_lost(call(), std::slice::from_ref(busy), Moment::Close).next().unwrap();
     assert!(told.message.contains("children known here: mw 0x4000"), "{}", told.message);
     assert_eq!(kinds(&told), ["pd", "mw"]);
 }

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use verbsguard_core::ledger::log::{self, Header, Memory, SLOT_WORDS};
 use verbsguard_core::ledger::record::{self, RECORD};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop, snapshot};
+use verbsguard_core::ledger::snapshot::{Cursor, Stop, holding, objects};
 use verbsguard_core::ledger::*;
 use verbsguard_core::site::Site;
 
@@ -239,9 +239,8 @@ proptest! {
     #[test]
     fn a_snapshot_makes_the_same_state(events in vec(event().prop_filter("objects only", Event::is_shared), 0..80)) {
         let state = fold(&events);
-        let header = Header { holder: HolderId(0), file: 1, base: 0, snapshot: 0, capacity: 1 };
         let mut again = FileState::new();
-        snapshot(&header, &state).iter().for_each(|event| again.apply(0, event));
+        objects(&state).iter().for_each(|event| again.apply(0, event));
         if state.is_lost() {
             // The header says so.
             again.set_lost();
@@ -254,8 +253,13 @@ proptest! {
         let me = HolderId(2);
         let own: Vec<Event> = events.into_iter().filter(|event| event.holder() == me).collect();
         let state = fold(&own);
-        let header = Header { holder: me, file: 1, base: 0, snapshot: 0, capacity: 1 };
-        let again = fold(&snapshot(&header, &state));
+        let capacity = u32::try_from(own.len()).expect("few");
+        let header = Header { holder: me, file: 1, base: 0, snapshot: 0, capacity };
+        let slots = own.iter().map(|event| log::ready_slot(me, &record::encode(event)));
+        let words: Vec<u64> = std::iter::once(header.to_slot(false)).chain(slots).flatten().collect();
+        let (kept, lost) = holding(words.as_slice(), &header);
+        prop_assert!(!lost);
+        let again = fold(&kept);
         let references = |state: &FileState| {
             let mut references: Vec<Reference> = state.references_of(me).copied().collect();
             references.sort_unstable_by_key(|reference| reference.serial);

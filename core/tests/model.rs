@@ -9,7 +9,7 @@ use verbsguard_core::ledger::{Handle, Kind};
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::track::{
-    Alone, ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin,
+    ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin,
     Reference, Subject, Tracker, World,
 };
 
@@ -306,11 +306,10 @@ impl Run {
     fn new(busy_disabled: bool) -> Run {
         let disable = if busy_disabled { vec![Rule::PdUnimportBusy] } else { Vec::new() };
         let tracker = Tracker::new(Policy(Options { disable, ..Options::default() }), Me::default());
-        let file = tracker
-            .find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, Box::<Alone>::default()));
+        let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, None));
         let opened =
             OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
-        tracker.opened(opened, &file, mark());
+        tracker.opened(opened, file, mark());
         Run { tracker, model: Model { busy_disabled, ..Model::default() } }
     }
 
@@ -391,7 +390,7 @@ impl Run {
     fn end(&mut self, at: usize, kind: Kind, end: End) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_end(address, kind, end);
-        let verdict = self.tracker.begin_release(address, kind, end, mark(), &Nobody);
+        let verdict = self.tracker.begin_release(address, kind, end, &mark(), &Nobody);
         assert_eq!(told(&verdict.faults), expected, "{end:?} {:?}", self.model.structs[&address]);
         assert_eq!(verdict.outcome.is_err(), refused);
         let Ok(token) = verdict.outcome else { return };

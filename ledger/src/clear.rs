@@ -117,7 +117,7 @@ fn forget(folder: &Folder, id: &FileId, view: &View, gone: &[HolderId]) {
         if view.state().joined().any(|(joined, _)| joined == *holder) {
             // In its own name: if we are killed in the middle, the record's writer is dead, as it should be.
             let left = Event::Left { holder: *holder, stamp: Stamp::default() };
-            if log.append(*holder, &left).is_err() {
+            if log.append(*holder, &left, &mut |_| None).is_err() {
                 continue;
             }
         }

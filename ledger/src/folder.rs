@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 use std::{fmt, fs, io};
 
@@ -59,6 +60,23 @@ fn euid() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// What is to be done before this process works with files.
+static BEFORE_FILE_WORK: OnceLock<fn()> = OnceLock::new();
+
+/// Before this crate opens, reads or writes a file, it calls `prepare` on the thread that does so: nearly every event is
+/// told without. Only the first word counts.
+pub fn before_file_work(prepare: fn()) {
+    // A second guard of this process, in a forked child, asks for the same.
+    let _ = BEFORE_FILE_WORK.set(prepare);
+}
+
+/// File work begins.
+pub(crate) fn at_files() {
+    if let Some(prepare) = BEFORE_FILE_WORK.get() {
+        prepare();
+    }
+}
+
 impl Folder {
     /// Opens the directory given by `ledger=DIR`, or without one the user's own, which is made if it is not there.
     pub fn open(dir: Option<&Path>) -> Result<Self, Degraded> {
@@ -100,6 +118,7 @@ impl Folder {
 
     /// A device file's folder.
     pub fn device_file(&self, name: &str) -> Result<Self, Degraded> {
+        at_files();
         let path = self.path.join(name);
         let mode = if self.is_shared() { 0o2770 } else { 0o700 };
         make(&path, mode).map_err(|error| Degraded::io("make", &path, &error))?;
@@ -112,6 +131,7 @@ impl Folder {
 
     /// An existing folder in this one; none where it is not to be trusted.
     pub fn existing(&self, name: &str) -> Option<Self> {
+        at_files();
         let path = self.path.join(name);
         let found = fs::symlink_metadata(&path).ok()?;
         (found.is_dir() && self.trusts(&found)).then_some(Folder { path, trust: self.trust })
@@ -139,6 +159,7 @@ impl Folder {
     /// Opens a file for reading, or reading and writing. Symbolic links, and others' files in a private folder, are not
     /// opened; nor does a FIFO make us wait.
     pub fn file(&self, name: &str, write: bool) -> io::Result<File> {
+        at_files();
         let file = OpenOptions::new()
             .read(true)
             .write(write)
@@ -151,6 +172,7 @@ impl Folder {
     /// Makes a file under a name that nobody uses, for [`Folder::publish`]. It is locked while its descriptor or a mapping
     /// of it lives, so that others see when its maker was killed.
     pub fn draft(&self) -> io::Result<(String, File)> {
+        at_files();
         let name = format!("new-{:016x}", sys::random()?);
         let file =
             OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(self.path.join(&name))?;
@@ -163,6 +185,7 @@ impl Folder {
 
     /// Gives a draft a name, unless a file has it already.
     pub fn link(&self, draft: &str, name: &str) -> io::Result<()> {
+        at_files();
         fs::hard_link(self.path.join(draft), self.path.join(name))
     }
 
@@ -175,6 +198,7 @@ impl Folder {
 
     /// Removes a file.
     pub fn remove(&self, name: &str) {
+        at_files();
         // If it cannot be removed now, whoever comes next tries again.
         let _ = fs::remove_file(self.path.join(name));
     }
@@ -197,11 +221,13 @@ impl Folder {
 
     /// Removes the folder itself, if it is empty.
     pub fn remove_itself(&self) {
+        at_files();
         let _ = fs::remove_dir(&self.path);
     }
 
     /// The names in it, as far as they are text.
     pub fn names(&self) -> Vec<String> {
+        at_files();
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }

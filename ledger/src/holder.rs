@@ -13,7 +13,7 @@ use verbsguard_core::ledger::log::MOST_HOLDERS;
 use verbsguard_core::ledger::{HolderId, Line, Process, ProcessFile};
 use verbsguard_core::site::{Frame, Site};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, at_files};
 use crate::sys::{self, Owner, Range};
 
 const LIFE: Range = Range { start: 0, len: 1 };
@@ -156,6 +156,7 @@ fn line(line: &Line) -> String {
 
 /// One write, so that a kill leaves whole lines.
 fn append(folder: &Folder, name: &str, text: &str) -> io::Result<()> {
+    at_files();
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
     let path = folder.path().join(name);
     File::options().append(true).custom_flags(flags).open(path)?.write_all(text.as_bytes())

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
 use verbsguard_core::ledger::log::{self, Foreign, Header, Memory, SLOT_WORDS};
 use verbsguard_core::ledger::record::{self, RECORD};
 use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
 use verbsguard_core::ledger::{Event, FileState, HolderId};
+use verbsguard_lock::Mutex;
 
 use crate::folder::Folder;
 use crate::memory::{Mapping, Words};
@@ -71,49 +70,81 @@ pub struct Journal {
     name: String,
     file: u64,
     owner: HolderId,
-    now: RwLock<Option<Arc<Epoch>>>,
+    now: Mutex<Option<Now>>,
+}
+
+/// Where this process writes.
+struct Now {
+    epoch: Epoch,
+    /// The first free slot, where nobody else writes.
+    next: u32,
+}
+
+impl Now {
+    fn new(epoch: Epoch) -> Self {
+        Now { next: epoch.header.snapshot, epoch }
+    }
 }
 
 impl Journal {
     /// The log of objects of a device file (owner 0), or a holder's segment. Nothing is opened yet.
     pub fn new(folder: &Folder, file: u64, owner: HolderId) -> Self {
         let name = if owner == HolderId(0) { "log".to_owned() } else { format!("refs-{}", owner.0) };
-        Journal { folder: folder.clone(), name, file, owner, now: RwLock::new(None) }
+        Journal { folder: folder.clone(), name, file, owner, now: Mutex::new(None) }
     }
 
-    /// Appends an event; answers its sequence number.
-    pub fn append(&self, writer: HolderId, event: &Event) -> io::Result<u64> {
+    /// Appends an event; answers its sequence number. Where the log is full it is rewritten: `known` answers what has to be
+    /// kept of it, if the caller has read it to its end.
+    pub fn append(
+        &self,
+        writer: HolderId,
+        event: &Event,
+        known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>,
+    ) -> io::Result<u64> {
         let record = record::encode(event);
-        let mut epoch = self.newest_or_first()?;
+        let mut guard = self.now.lock();
+        let now = match &mut *guard {
+            Some(now) => now,
+            none => none.insert(Now::new(self.newest_or_first()?)),
+        };
         for _ in 0..TRIES {
-            match epoch.append(&self.folder, writer, &record) {
-                Ok(Ok(index)) => return Ok(epoch.header.seq(index)),
-                Ok(Err(log::Full)) => epoch = self.follow(&epoch)?,
+            match self.write(now, writer, &record) {
+                Ok(Ok(index)) => return Ok(now.epoch.header.seq(index)),
+                Ok(Err(log::Full)) => {}
                 // Others went on to a newer one and removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => epoch = self.follow(&epoch)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
+            *now = Now::new(self.follow(&now.epoch, known)?);
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
+    fn write(&self, now: &mut Now, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Result<u32, log::Full>> {
+        let Now { epoch, next } = now;
+        if self.owner == HolderId(0) {
+            return epoch.with(&self.folder, true, |memory| log::append(memory, &epoch.header, writer, record));
+        }
+        let index = *next;
+        let written =
+            epoch.with(&self.folder, true, |memory| log::append_alone(memory, &epoch.header, index, record))?;
+        *next += u32::from(written.is_ok());
+        Ok(written.map(|()| index))
+    }
+
     /// Notes for everybody that an event is missing.
     pub fn note_lost(&self) {
-        if let Some(epoch) = self.now.read().clone() {
-            let _ = epoch.with(&self.folder, true, |memory| log::note_lost(memory));
+        if let Some(now) = &*self.now.lock() {
+            let _ = now.epoch.with(&self.folder, true, |memory| log::note_lost(memory));
         }
     }
 
-    fn newest_or_first(&self) -> io::Result<Arc<Epoch>> {
-        if let Some(epoch) = self.now.read().clone() {
-            return Ok(epoch);
-        }
+    fn newest_or_first(&self) -> io::Result<Epoch> {
         let header = Header { holder: self.owner, file: self.file, base: 0, snapshot: 0, capacity: FIRST_CAPACITY };
-        let epoch = match self.newest(0)? {
-            Some(epoch) => epoch,
-            None => self.begin(1, header, &[], false)?,
-        };
-        Ok(self.set(epoch))
+        match self.newest(0)? {
+            Some(epoch) => Ok(epoch),
+            None => self.begin(1, header, &[], false),
+        }
     }
 
     /// The newest epoch, if it is newer than one already known.
@@ -186,26 +217,22 @@ impl Journal {
     }
 
     /// Goes on from a full epoch to a newer one, which is made if nobody has.
-    fn follow(&self, full: &Epoch) -> io::Result<Arc<Epoch>> {
-        if let Some(epoch) = self.now.read().clone().filter(|epoch| epoch.number > full.number) {
+    #[cold]
+    fn follow(&self, full: &Epoch, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<Epoch> {
+        if let Some(epoch) = self.newest(full.number)? {
             return Ok(epoch);
         }
-        if let Some(epoch) = self.newest(full.number)? {
-            return Ok(self.set(epoch));
-        }
-        let next = match self.rewrite(full) {
+        let next = match self.rewrite(full, known) {
             // Someone else has rewritten and removed it in the middle of our reading.
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.newest(full.number)?.ok_or(error)?,
             other => other?,
         };
         self.older(next.number).for_each(|name| self.folder.remove(&name));
-        Ok(self.set(next))
+        Ok(next)
     }
 
-    fn rewrite(&self, full: &Epoch) -> io::Result<Epoch> {
-        let mut state = FileState::new();
-        full.fold_all(&self.folder, &mut state)?;
-        let events = snapshot::snapshot(&full.header, &state);
+    fn rewrite(&self, full: &Epoch, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<Epoch> {
+        let (events, lost) = self.kept(full, known)?;
         let capacity = snapshot::next_capacity(events.len(), full.header.capacity, USUAL_CAPACITY);
         let header = Header {
             base: full.header.end(),
@@ -213,19 +240,26 @@ impl Journal {
             capacity: capacity.ok_or(io::ErrorKind::StorageFull)?,
             ..full.header
         };
-        self.begin(full.number + 1, header, &events, state.is_lost())
+        self.begin(full.number + 1, header, &events, lost)
     }
 
-    fn set(&self, epoch: Epoch) -> Arc<Epoch> {
-        let epoch = Arc::new(epoch);
-        let mut now = self.now.write();
-        match &*now {
-            Some(newer) if newer.number >= epoch.number => newer.clone(),
-            _ => {
-                *now = Some(epoch.clone());
-                epoch
-            }
+    /// What has to be kept of a full epoch, and whether an event is missing in it.
+    fn kept(
+        &self,
+        full: &Epoch,
+        known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>,
+    ) -> io::Result<(Vec<Event>, bool)> {
+        let is_lost = || full.with(&self.folder, false, |memory| log::is_lost(memory));
+        if self.owner != HolderId(0) {
+            let (events, damaged) = full.with(&self.folder, false, |memory| snapshot::holding(memory, &full.header))?;
+            return Ok((events, damaged || is_lost()?));
         }
+        if let Some(events) = known(full) {
+            return Ok((events, is_lost()?));
+        }
+        let mut state = FileState::new();
+        full.fold_all(&self.folder, &mut state)?;
+        Ok((snapshot::objects(&state), state.is_lost()))
     }
 }
 
@@ -272,10 +306,6 @@ impl Epoch {
                 Ok(use_it(&words))
             }
         }
-    }
-
-    fn append(&self, folder: &Folder, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Result<u32, log::Full>> {
-        self.with(folder, true, |memory| log::append(memory, &self.header, writer, record))
     }
 
     /// Folds a full epoch to its end; writers that do not finish are given up.

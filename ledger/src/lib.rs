@@ -21,13 +21,13 @@ use verbsguard_core::ledger::{Event, FileId, HolderId, Process, Stamp};
 use verbsguard_core::site::{Frame, Site};
 
 pub use clear::{clear, is_dead_by};
-pub use folder::{Degraded, Folder, auto};
+pub use folder::{Degraded, Folder, auto, before_file_work};
 pub use read::{Found, FoundHolder, Glimpse, glimpse_all, open_all};
 pub use view::View;
 pub use whoami::this_process;
 
 use holder::Life;
-use journal::Journal;
+use journal::{Epoch, Journal};
 
 /// How many joins make it worth to look for the remains of killed holders.
 const TIDY_EVERY: u32 = 32;
@@ -65,7 +65,7 @@ impl Ledger {
             folder: folder.clone(),
         };
         let opened = Event::Opened { holder: me, stamp, guarded };
-        ledger.objects.append(me, &opened).map_err(|error| {
+        ledger.objects.append(me, &opened, &mut |_| None).map_err(|error| {
             folder.remove(&holder::file_name(me));
             failed("append to the log in", &error)
         })?;
@@ -101,11 +101,20 @@ impl Ledger {
     /// None where it could not be written (a full disk): everybody is told that the history is not whole any more. In a
     /// child of fork nothing is written.
     pub fn append(&self, event: &Event) -> Option<u64> {
+        self.append_as(event, &mut |_| None)
+    }
+
+    /// The same where this process has a view of it: a full log need not be read again.
+    pub fn append_seen(&self, event: &Event, view: &mut View) -> Option<u64> {
+        self.append_as(event, &mut |full| view.objects_of(full))
+    }
+
+    fn append_as(&self, event: &Event, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> Option<u64> {
         if !self.is_mine() {
             return None;
         }
         let journal = if event.is_shared() { &self.objects } else { &self.references };
-        let result = journal.append(self.me(), event);
+        let result = journal.append(self.me(), event, known);
         if result.is_err() {
             self.objects.note_lost();
         }

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use verbsguard_core::ledger::log::{Memory, SLOT_WORDS};
 
+/// The length of most logs.
+const USUAL: usize = 256 << 10;
+
 /// A shared mapping of a whole file.
 pub struct Mapping {
     start: NonNull<AtomicU64>,
@@ -25,8 +28,10 @@ impl Mapping {
     pub fn new(file: &File, bytes: u64) -> io::Result<Self> {
         let len = usize::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // All pages of a log of the usual size are soon touched: at once is cheaper than one by one.
+        let flags = libc::MAP_SHARED | if len <= USUAL { libc::MAP_POPULATE } else { 0 };
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, file.as_raw_fd(), 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use verbsguard_core::ledger::log::{self, Memory};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop};
+use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
 use verbsguard_core::ledger::{Event, FileId, FileState, Generation, HolderId, ProcessFile, Reference};
 
 use crate::folder::Folder;
@@ -79,6 +79,14 @@ impl View {
     /// Takes in what is new about objects. With nothing new it reads one word of shared memory.
     pub fn refresh(&mut self) {
         self.objects.follow(&self.folder, &mut self.state, None, &mut Listing::default());
+    }
+
+    /// What has to be kept of a log of objects that is full, if this view has it to its end.
+    pub(crate) fn objects_of(&mut self, full: &Epoch) -> Option<Vec<Event>> {
+        self.refresh();
+        let is_it = |known: &Epoch| known.number() == full.number();
+        let whole = self.objects.read_to_end && self.objects.epoch.as_ref().is_some_and(is_it);
+        whole.then(|| snapshot::objects(&self.state))
     }
 
     /// Takes in what is new about objects, and about the references and children of all other holders.

@@ -188,7 +188,7 @@ fn ask<R>(otherwise: R, question: impl FnOnce(&'static Guard) -> R) -> R {
     }
     let errno = crate::call::errno();
     frame.enter();
-    crate::call::forget_mark();
+    crate::call::begin(crate::stacks::Entry::NONE);
     let answer = crate::call::own(|| guard::existing().map(question));
     frame.leave();
     crate::call::set_errno(errno);

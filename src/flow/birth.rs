@@ -15,6 +15,7 @@ use crate::copies::Sight;
 use crate::guard::Guard;
 use crate::peek::{self, Peek};
 use crate::real::{Named, Real};
+use crate::thread;
 
 /// An import of a UMEM under way: the context, and what the blob says.
 #[derive(Clone, Copy)]
@@ -23,9 +24,24 @@ pub struct ImportToken {
 }
 
 impl Guard {
+    /// The open context at `address`. Takes no lock where this thread has asked for the same one last.
+    #[inline]
+    pub(super) fn open_context(&self, address: usize) -> Option<BirthToken> {
+        let latest = &thread::this().context;
+        let (version, token) = latest.get();
+        let now = self.tracker.contexts_version();
+        if version == now && token.address == address {
+            return Some(token);
+        }
+        let found = self.tracker.open_context(address)?;
+        // What was found is at least as new as `now`.
+        latest.set((now, found));
+        Some(found)
+    }
+
     /// Before a call that makes something in `context`.
     pub fn before_birth(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<BirthToken> {
-        if let Some(token) = self.tracker.open_context(context.addr()) {
+        if let Some(token) = self.open_context(context.addr()) {
             if !token.adopted || self.is_same_context(&token) {
                 return Decision::Forward(Some(token));
             }
@@ -196,6 +212,9 @@ impl Guard {
             && let Some(errno) = self.refuse_bad_pointer(function, data, size, "read")
         {
             return Decision::Refuse(errno);
+        }
+        if let Some(birth) = self.open_context(context.addr()).filter(|birth| birth.cmd_fd >= 0) {
+            return Decision::Forward(Some(ImportToken { birth }));
         }
         if context.is_null() {
             let fault = Fault::forwarded(Rule::NullArgument, Severity::Error);

@@ -167,7 +167,7 @@ impl Guard {
     /// Umems of a VFIO context are structs of another layout, which export and import misread. Such a context has no
     /// device file.
     pub(super) fn refuse_vfio(&self, function: &dyn Named, argument: &'static str, context: usize) -> Option<i32> {
-        let cmd_fd = match self.tracker.open_context(context) {
+        let cmd_fd = match self.open_context(context) {
             Some(known) => Some(known.cmd_fd),
             None => peek::cmd_fd(context),
         };

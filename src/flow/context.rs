@@ -85,7 +85,7 @@ impl Guard {
         let device = device_name(context, device);
         let file = self.device_file(cmd_fd, &device, origin);
         let opened = OpenedContext { address: context.addr(), device, cmd_fd, origin };
-        self.tracker.opened(opened, &file, self.mark());
+        self.tracker.opened(opened, file, self.mark());
         cmd_fd
     }
 

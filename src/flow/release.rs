@@ -3,9 +3,10 @@
 use verbsguard_core::check::Fault;
 use verbsguard_core::ledger::Kind;
 use verbsguard_core::rules::{Rule, Severity};
-use verbsguard_core::track::{ChildEndToken, End, ReleaseToken};
+use verbsguard_core::site::Site;
+use verbsguard_core::track::{ChildEndToken, End, Here, Mark, ReleaseToken};
 
-use crate::call::Decision;
+use crate::call::{self, Decision};
 use crate::guard::Guard;
 use crate::real::Named;
 
@@ -15,6 +16,18 @@ pub enum Ending {
     Reference(ReleaseToken),
     /// `ibv_dealloc_pd` of a parent domain.
     ParentDomain(ChildEndToken),
+}
+
+/// The call under way.
+struct Now;
+
+impl Here for Now {
+    fn site(&self) -> Site {
+        call::site()
+    }
+    fn mark(&self) -> Mark {
+        call::mark()
+    }
 }
 
 impl Guard {
@@ -29,10 +42,12 @@ impl Guard {
         if address == 0 {
             return self.release_of_null(function, argument, kind, end);
         }
-        if let (Kind::Pd, End::Destroy, Some(token)) = (kind, end, self.tracker.begin_parent_domain_end(address)) {
+        if (kind, end) == (Kind::Pd, End::Destroy)
+            && let Some(token) = self.tracker.begin_parent_domain_end(address)
+        {
             return Decision::Forward(Some(Ending::ParentDomain(token)));
         }
-        let verdict = self.tracker.begin_release(address, kind, end, self.mark(), &self.world);
+        let verdict = self.tracker.begin_release(address, kind, end, &Now, &self.world);
         match self.decide(function, argument, verdict) {
             Decision::Forward(token) => Decision::Forward(token.map(Ending::Reference)),
             Decision::Refuse(errno) => Decision::Refuse(errno),

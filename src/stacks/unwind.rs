@@ -9,12 +9,52 @@ use super::rules::{self, Base, Rule};
 /// Writes the addresses of the calls, the innermost first, until the slice is full; how many there were. The innermost
 /// ones that lie in `skip` are left out.
 #[inline(always)]
-pub(super) fn walk(addresses: &mut [usize], skip: Range<usize>) -> usize {
+pub(super) fn walk(entry: Entry, addresses: &mut [usize], skip: Range<usize>) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(len) = walk_by_rules(Registers::now(), addresses, &skip) {
+    if let Some(len) = walk_by_rules(entry.0.or_now(), addresses, &skip) {
         return len;
     }
     walk_by_unwinder(addresses, skip)
+}
+
+/// Where a call of the program's entered us: our own frames below need not be walked. Good while that call lasts.
+#[derive(Clone, Copy)]
+pub struct Entry(#[cfg(target_arch = "x86_64")] Registers);
+
+impl Entry {
+    /// Not known.
+    pub const NONE: Entry = Entry(
+        #[cfg(target_arch = "x86_64")]
+        Registers { address: 0, stack_pointer: 0, frame_pointer: 0 },
+    );
+
+    /// The address that called it, as [`walk`] finds it, if a rule leads there: for where no more is asked.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(super) fn caller(&self) -> Option<usize> {
+        let stack = crate::own_stack::bounds();
+        if !stack.contains(&self.0.stack_pointer) {
+            return None;
+        }
+        match rules::at(self.0.address) {
+            Rule::Caller { base, cfa, saved } => Some(self.0.caller(base, cfa, saved, &stack)?.address),
+            Rule::Outermost | Rule::Other => None,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn caller(&self) -> Option<usize> {
+        None
+    }
+
+    /// The function that this is compiled into.
+    #[inline(always)]
+    pub fn now() -> Entry {
+        Entry(
+            #[cfg(target_arch = "x86_64")]
+            Registers::now(),
+        )
+    }
 }
 
 /// What the next frame is found with.
@@ -41,6 +81,12 @@ impl Registers {
             );
         }
         Registers { address, stack_pointer, frame_pointer }
+    }
+
+    /// These, or the present ones where these are none.
+    #[inline(always)]
+    fn or_now(self) -> Registers {
+        if self.address == 0 { Registers::now() } else { self }
     }
 
     /// The caller's. None where that would lead out of what is in use of `stack`.
@@ -206,6 +252,15 @@ mod tests {
             assert_eq!(by_rules, by_unwinder, "depth {depth}");
             assert!(by_rules.len() > 2 * depth);
         }
+    }
+
+    #[test]
+    fn the_caller_alone_is_the_one_that_a_walk_finds() {
+        let entry = Entry::now();
+        let mut two = [0; 2];
+        assert_eq!(walk(entry, &mut two, 0..0), 2);
+        assert_eq!(entry.caller(), Some(two[1]));
+        assert_eq!(Entry::NONE.caller(), None);
     }
 
     #[test]

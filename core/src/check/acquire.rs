@@ -1,7 +1,9 @@
 //! Births: imports that failed and why, and imports that "succeeded" but cannot be right.
 
 use super::{Fault, errno};
+use crate::ledger::Kind;
 use crate::rules::{Rule, Severity};
+use crate::track::{Current, Newcomer};
 
 /// What is known about the handle that a failed `ibv_import_pd` named.
 #[derive(Clone, Copy, Default, Debug)]
@@ -48,6 +50,17 @@ pub fn pdn(recorded: Option<u32>, imported: Option<u32>) -> Option<Fault> {
     }
 }
 
+/// Whether what an import brought is the object that the record has under its handle. A PD: alive, and not of another
+/// pdn. A UMEM: alive, of the same id, and exported, where its life was seen from the start.
+#[inline]
+pub fn is_same(new: &Newcomer, recorded: &Current) -> bool {
+    recorded.alive
+        && match new.kind {
+            Kind::Pd => !recorded.seen || pdn(recorded.second_id, new.second_id).is_none(),
+            Kind::Umem => recorded.second_id == new.second_id && (recorded.exported || !recorded.seen),
+        }
+}
+
 /// A context that imports what it owns itself.
 pub fn import_of_own() -> Fault {
     Fault::forwarded(Rule::ImportOfOwn, Severity::Note)
@@ -56,8 +69,6 @@ pub fn import_of_own() -> Fault {
 /// What is known about the handle and umem id of a blob that `mlx5dv_devx_umem_import` took.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct BlobView {
-    /// A live UMEM here has this handle and id, and it was exported, or its life was not seen from the start.
-    pub good: bool,
     /// Handle and id are a live export of another device file.
     pub live_in_other_file: bool,
     /// The handle's last UMEM here is destroyed, or the present one has another id, or was never exported.
@@ -66,11 +77,8 @@ pub struct BlobView {
     pub history_is_whole: bool,
 }
 
-/// Judges an imported blob: foreign, stale, forged; the first that holds.
-pub fn blob(view: BlobView) -> Option<Fault> {
-    if view.good {
-        return None;
-    }
+/// Judges an imported blob that is not of [the same](is_same) UMEM: foreign, stale, forged; the first that holds.
+pub fn blob(view: BlobView) -> Fault {
     let severity = if view.history_is_whole { Severity::Error } else { Severity::Note };
     let rule = if view.live_in_other_file {
         Rule::UmemBlobForeign
@@ -79,5 +87,5 @@ pub fn blob(view: BlobView) -> Option<Fault> {
     } else {
         Rule::UmemBlobForged
     };
-    Some(Fault::forwarded(rule, severity))
+    Fault::forwarded(rule, severity)
 }

@@ -6,7 +6,7 @@ mod policy;
 mod release;
 mod use_of;
 
-pub use acquire::{BlobView, HandleView, blob, denies, failed_import, import_of_own, pdn};
+pub use acquire::{BlobView, HandleView, blob, denies, failed_import, import_of_own, is_same, pdn};
 pub use arguments::{Registration, World as Memory, registration};
 pub use policy::Policy;
 pub use release::{ReleaseView, release};

@@ -19,6 +19,7 @@ pub struct ReleaseView<'a> {
 }
 
 /// Judges ending `view.reference` by `end`.
+#[inline]
 pub fn release(view: &ReleaseView<'_>, end: End) -> Vec<Fault> {
     let reference = view.reference;
     if let State::Released(_) = reference.state {

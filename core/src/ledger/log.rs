@@ -76,11 +76,19 @@ fn holder_of(word: u64) -> HolderId {
 }
 
 fn bytes_of(words: &[u64]) -> [u8; RECORD] {
-    std::array::from_fn(|i| words.get(i / 8).copied().unwrap_or_default().to_le_bytes()[i % 8])
+    let mut bytes = [0; RECORD];
+    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    bytes
 }
 
 fn words_of(bytes: &[u8; RECORD]) -> [u64; RECORD / 8] {
-    std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * i + k])))
+    let mut words = [0; RECORD / 8];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
 }
 
 /// What a log's first slot says and never changes.
@@ -232,6 +240,24 @@ pub fn append(
         index += 1;
     }
     Err(Full)
+}
+
+/// The same in a log that nobody else writes to, whose first free slot is `index`. Nothing has to be reserved: the slot is
+/// free until its last word is there.
+pub fn append_alone(
+    memory: &(impl Memory + ?Sized),
+    header: &Header,
+    index: u32,
+    record: &[u8; RECORD],
+) -> Result<(), Full> {
+    if index >= header.capacity {
+        return Err(Full);
+    }
+    let [first, rest @ ..] = ready_slot(header.holder, record);
+    let at = first_word(index);
+    rest.iter().enumerate().for_each(|(i, word)| memory.store(at + 1 + i, *word));
+    memory.store(at, first);
+    Ok(())
 }
 
 fn reserve(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {

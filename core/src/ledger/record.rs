@@ -275,6 +275,26 @@ impl Reader<'_> {
     }
 }
 
+/// What a record of a holder's segment says of one reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// It was acquired.
+    Acquired(Serial),
+    /// It ended.
+    Released(Serial),
+    /// Of something else.
+    Other,
+}
+
+/// Which reference a record is of, without reading the rest.
+pub(super) fn reference(bytes: &[u8; RECORD]) -> Of {
+    match bytes[0] {
+        ACQUIRED => Of::Acquired(Reader(bytes).serial()),
+        RELEASED => Of::Released(Reader(bytes).serial()),
+        _ => Of::Other,
+    }
+}
+
 /// Reads an event. Only what [`encode`] writes is taken.
 pub fn decode(bytes: &[u8]) -> Result<Event, Malformed> {
     let bytes: &[u8; RECORD] = bytes.try_into().map_err(|_| Malformed)?;

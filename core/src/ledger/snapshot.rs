@@ -1,10 +1,11 @@
 //! Reading logs, and rewriting a full one.
 
-use crate::ledger::event::{Event, HolderId, Stamp};
+use rustc_hash::FxHashMap;
+
+use crate::ledger::event::{Event, HolderId, Serial, Stamp};
 use crate::ledger::log::{self, Header, Memory, Slot};
-use crate::ledger::object::Reference;
-use crate::ledger::record::{self, RECORD};
-use crate::ledger::state::FileState;
+use crate::ledger::record::{self, Of, RECORD};
+use crate::ledger::state::{FileState, REMEMBERED_DEAD};
 
 /// How far a log was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +53,41 @@ impl Cursor {
     }
 }
 
-/// The events that make the state of a full log anew, for the start of the next one.
-pub fn snapshot(header: &Header, state: &FileState) -> Vec<Event> {
-    if header.holder == HolderId(0) { objects(state) } else { holding(header.holder, state) }
+/// The events that make a holder's full segment anew, for the start of the next one: nearly all of it is of references that
+/// have ended, and need not be read. True: something in it was damaged.
+pub fn holding(memory: &(impl Memory + ?Sized), header: &Header) -> (Vec<Event>, bool) {
+    let mut live: FxHashMap<Serial, [u8; RECORD]> = FxHashMap::default();
+    let mut others = FileState::new();
+    for index in 0..header.capacity {
+        match log::read(memory, index) {
+            Slot::Record(record) => match record::reference(&record) {
+                Of::Acquired(serial) => {
+                    live.insert(serial, record);
+                }
+                Of::Released(serial) => {
+                    live.remove(&serial);
+                }
+                Of::Other => Cursor { index }.take(header, &record, &mut others),
+            },
+            Slot::Damaged => others.set_lost(),
+            Slot::Free | Slot::Void | Slot::Busy(_) => {}
+        }
+    }
+    let is_own = |event: &Event| event.holder() == header.holder;
+    let mut events = Vec::with_capacity(live.len());
+    for record in live.values() {
+        match record::decode(record) {
+            Ok(event) if is_own(&event) => events.push(event),
+            _ => others.set_lost(),
+        }
+    }
+    events.extend(others.children_by(header.holder));
+    (events, others.is_lost())
 }
 
-fn objects(state: &FileState) -> Vec<Event> {
+/// The events that make the objects of a state anew, for the start of the next log of them. Of the dead the latest are
+/// kept.
+pub fn objects(state: &FileState) -> Vec<Event> {
     let first = state.first();
     let opened = first.map(|(mark, guarded)| Event::Opened { holder: mark.holder, stamp: mark.stamp, guarded });
     let mut events: Vec<Event> = opened.into_iter().collect();
@@ -70,17 +100,10 @@ fn objects(state: &FileState) -> Vec<Event> {
     events.extend(joined.into_iter().map(|(holder, stamp)| Event::Opened { holder, stamp, guarded: false }));
     events.extend(state.stranger().map(|(pid, mark)| Event::Stranger { holder: mark.holder, pid, stamp: mark.stamp }));
     // The dead in the order in which they are to be forgotten.
-    events.extend(state.dead().chain(state.living()).map(|object| Event::Kept(*object)));
+    let dead = state.dead().count();
+    let remembered = state.dead().skip(dead.saturating_sub(REMEMBERED_DEAD));
+    events.extend(remembered.chain(state.living()).map(|object| Event::Kept(*object)));
     events
-}
-
-fn holding(holder: HolderId, state: &FileState) -> Vec<Event> {
-    let acquired = |reference: &Reference| {
-        let Reference { holder, serial, kind, handle, generation, origin, stamp } = *reference;
-        Event::Acquired { holder, serial, kind, handle, generation, origin, stamp }
-    };
-    let references = state.references_of(holder).map(acquired);
-    references.chain(state.children_by(holder)).collect()
 }
 
 /// How many slots the log after this one gets: room for twice what is kept, growing from small to `most`.

@@ -1,6 +1,5 @@
 //! The state of one device file: the fold of its events.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::{HashMap, HashSet};
@@ -35,8 +34,8 @@ pub struct FileState {
     pub(super) queued: HashSet<Generation>,
     pub(super) referenced: HashMap<Generation, HashSet<(HolderId, Serial)>>,
     pub(super) holdings: HashMap<HolderId, Holding>,
-    /// References of the process that folds, which knows them itself: only their number is kept.
-    mine: HashMap<Generation, u32>,
+    /// Objects that the process that folds refers to; it knows its references itself.
+    mine: HashSet<Generation>,
 }
 
 impl FileState {
@@ -243,33 +242,25 @@ impl FileState {
         }
     }
 
-    /// This process has one reference more to an object.
+    /// This process refers to an object: it is remembered as long as that is so.
     pub fn hold(&mut self, generation: Generation) {
-        *self.mine.entry(generation).or_default() += 1;
+        self.mine.insert(generation);
     }
 
-    /// One of them has ended.
+    /// It does not any more.
     pub fn let_go(&mut self, generation: Generation) {
-        let Entry::Occupied(mut held) = self.mine.entry(generation) else { return };
-        *held.get_mut() -= 1;
-        if *held.get() == 0 {
-            held.remove();
+        if self.mine.remove(&generation) {
             self.retire_if_dead(generation);
         }
     }
 
-    /// How many references this process has to an object.
-    pub fn held(&self, generation: Generation) -> u32 {
-        self.mine.get(&generation).copied().unwrap_or(0)
-    }
-
-    /// What this process holds goes on to be counted in `next`, its record from now on.
+    /// What this process refers to is remembered by `next`, its record from now on.
     pub fn hand_over(&mut self, next: &mut FileState) {
         next.mine = std::mem::take(&mut self.mine);
     }
 
     fn is_referenced(&self, generation: Generation) -> bool {
-        self.referenced.contains_key(&generation) || self.mine.contains_key(&generation)
+        self.referenced.contains_key(&generation) || self.mine.contains(&generation)
     }
 
     fn children(&mut self, holder: HolderId, key: (Handle, Generation, ChildKind), delta: i32) {

@@ -41,6 +41,13 @@ pub struct Newborn {
     pub origin: Origin,
 }
 
+/// What an import turned out to be of.
+struct Imported {
+    generation: Option<Generation>,
+    /// What is wrong with it, and what else is known.
+    fault: Option<(Fault, Option<Box<Clue>>)>,
+}
+
 impl Tracker {
     /// Before a call that makes something in the context at `address`. `None` in the outcome: an unknown context.
     pub fn begin_birth(&self, address: usize) -> Verdict<BirthToken> {
@@ -64,93 +71,94 @@ impl Tracker {
         let Some(file) = self.file(token.file) else { return Vec::new() };
         let Newborn { address, kind, handle, second_id, origin, .. } = newborn;
         let new = Newcomer { kind, handle, second_id, mark };
-        let (faults, reference) = match origin {
-            Origin::Owned => (Vec::new(), file.made(new, self.reference(token, &newborn, None, mark))),
-            Origin::Imported => {
-                let (faults, generation) = self.judge_import(token, new, &file, world);
-                let reference = self.reference(token, &newborn, generation, mark);
-                file.imported(&reference);
-                (faults, reference)
-            }
+        let Imported { generation, fault } = match origin {
+            Origin::Owned => Imported { generation: Some(file.made(&new, token.context)), fault: None },
+            Origin::Imported => self.judge_import(token, &new, file, world),
         };
-        let faults = faults
-            .into_iter()
-            .map(|(fault, clue)| (fault, self.import_subject(address, &reference, clue, mark.time)))
-            .collect();
-        let replaced = self.table.at(address).put(address, Thing::Reference(reference));
-        self.superseded(replaced);
-        self.counted(faults)
+        let serial = self.next_serial();
+        let reference = || Reference {
+            serial,
+            generation,
+            second_id,
+            context: token.context,
+            unwatched: token.adopted,
+            size: newborn.size,
+            ..Reference::new(kind, token.file, handle, origin, mark)
+        };
+        let replaced = self.table.at(address).put(address, Thing::Reference(reference()));
+        if file.tells() {
+            file.tell_acquired(&reference());
+        }
+        if let Some(replaced) = replaced {
+            self.superseded(replaced);
+        }
+        match fault {
+            Some((fault, clue)) => {
+                let subject = self.import_subject(address, &reference(), clue, mark.time);
+                self.counted(vec![(fault, subject)])
+            }
+            None => Vec::new(),
+        }
     }
 
-    fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Clue>, now: u64) -> Subject {
+    fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Box<Clue>>, now: u64) -> Subject {
         let Some(clue) = clue else { return Subject::Reference(address, Box::new(reference.clone())) };
         let object = self.reference_info(address, reference, now);
         let message = format!("{object}: {}", clue.message);
-        Subject::Elsewhere(Box::new(Clue { message, object: Some(object), ..clue }))
-    }
-
-    fn reference(&self, token: BirthToken, new: &Newborn, generation: Option<Generation>, mark: Mark) -> Reference {
-        Reference {
-            serial: self.next_serial(),
-            generation,
-            second_id: new.second_id,
-            context: token.context,
-            unwatched: token.adopted,
-            size: new.size,
-            ..Reference::new(new.kind, token.file, new.handle, new.origin, mark)
-        }
+        Subject::Elsewhere(Box::new(Clue { message, object: Some(object), ..*clue }))
     }
 
     /// A live reference stood where a new struct was just made: its end was not seen, so nothing is known of its
     /// object from here on. One that is dying is its own thread's to finish.
-    pub(super) fn superseded(&self, replaced: Option<Thing>) {
+    #[cold]
+    pub(super) fn superseded(&self, replaced: Thing) {
         match replaced {
-            Some(Thing::Reference(old)) if old.state == State::Live => {
+            Thing::Reference(old) if old.state == State::Live => {
                 if let Some(file) = self.file(old.file) {
                     file.lost_sight(&old);
                 }
             }
-            Some(Thing::Child(old)) => self.uncount(&old),
-            _ => {}
+            Thing::Reference(_) => {}
+            Thing::Child(old) => self.uncount(&old),
         }
     }
 
-    fn judge_import(
+    /// What an import is of. The reference is counted with its object.
+    fn judge_import(&self, token: BirthToken, new: &Newcomer, file: &DeviceFile, world: &dyn World) -> Imported {
+        match file.recognised(new, |current| check::is_same(new, current)) {
+            Ok(known) if known.owner == Some(token.context) => {
+                Imported { generation: Some(known.generation), fault: Some((check::import_of_own(), None)) }
+            }
+            Ok(known) => Imported { generation: Some(known.generation), fault: None },
+            Err(current) => self.judge_stranger(new, current, file, world),
+        }
+    }
+
+    /// An import that is not of what the record has under its handle.
+    #[cold]
+    fn judge_stranger(
         &self,
-        token: BirthToken,
-        new: Newcomer,
+        new: &Newcomer,
+        current: Option<Current>,
         file: &DeviceFile,
         world: &dyn World,
-    ) -> (Vec<(Fault, Option<Clue>)>, Option<Generation>) {
-        let current = file.current(new.kind, new.handle);
-        let mut faults = Vec::new();
-        let generation = match new.kind {
+    ) -> Imported {
+        match new.kind {
             Kind::Pd => {
                 let recorded = current.filter(|current| current.alive && current.seen);
                 let fault = check::pdn(recorded.and_then(|current| current.second_id), new.second_id);
-                faults.extend(fault.map(|fault| (fault, None)));
                 // What came back is a live PD of this handle, whatever the record says.
-                match current {
-                    Some(current) if current.alive && faults.is_empty() => Some(current.generation),
-                    _ => Some(file.met(new)),
-                }
+                Imported { generation: Some(file.met(new)), fault: fault.map(|fault| (fault, None)) }
             }
             Kind::Umem => {
-                let (view, sighting) = self.blob_view(file, &new, current, world);
+                let (view, sighting) = self.blob_view(file, new, current, world);
                 let fault = check::blob(view);
-                faults.extend(fault.map(|fault| (fault, Some(blob_clue(fault.rule, file, &new, current, sighting)))));
-                match current {
-                    Some(current) if view.good => Some(current.generation),
-                    // Nobody who could have been seen registered it: an unguarded process may have.
-                    None if !view.history_is_whole => Some(file.met(new)),
-                    _ => None,
-                }
+                let clue = blob_clue(fault.rule, file, new, current, sighting);
+                // Nobody who could have been seen registered it: an unguarded process may have.
+                let met = current.is_none() && !view.history_is_whole;
+                Imported { generation: met.then(|| file.met(new)), fault: Some((fault, Some(Box::new(clue)))) }
             }
-        };
-        if generation.is_some_and(|generation| file.owner(generation) == Some(token.context)) {
-            faults.push((check::import_of_own(), None));
         }
-        (faults, generation)
     }
 
     fn blob_view(
@@ -160,17 +168,11 @@ impl Tracker {
         current: Option<Current>,
         world: &dyn World,
     ) -> (BlobView, Option<Sighting>) {
-        let matches = |current: &Current| current.alive && current.second_id == new.second_id;
-        let good = current.is_some_and(|current| matches(&current) && (current.exported || !current.seen));
-        if good {
-            return (BlobView { good, ..BlobView::default() }, None);
-        }
         let elsewhere = self.sighted(here, (new.kind, new.handle, new.second_id), world);
         // Who has not looked everywhere does not know that nobody exported it.
         let looked = !matches!(elsewhere, Elsewhere::NotAllSeen);
         let sighting = elsewhere.sighting();
         let view = BlobView {
-            good,
             live_in_other_file: sighting.is_some(),
             stale: current.is_some(),
             history_is_whole: looked && world.history_is_whole(here),
@@ -191,7 +193,7 @@ impl Tracker {
         let current = file.current(Kind::Pd, handle);
         // Only a handle that means nothing here is looked for elsewhere, which takes time.
         let elsewhere = match current {
-            None if check::denies(error) => self.sighted(&file, (Kind::Pd, handle, None), world).sighting(),
+            None if check::denies(error) => self.sighted(file, (Kind::Pd, handle, None), world).sighting(),
             _ => None,
         };
         let of_pdn = file.of_pdn(handle);

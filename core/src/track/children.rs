@@ -47,25 +47,23 @@ impl Tracker {
                 return self.use_of_unknown(address);
             }
             Some(Thing::Child(child)) if child.kind == ChildKind::ParentDomain && kind == Kind::Pd => {
-                let child = child.clone();
                 drop(shard);
                 return self.use_of_parent_domain(&child, world);
             }
             Some(Thing::Child(child)) => {
-                let child = Box::new(child.clone());
                 let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
-                return self.verdict(faults, || Subject::Child(address, child.clone()), || None);
+                return self.verdict(faults, || Subject::Child(address, Box::new(child.clone())), || None);
             }
             Some(Thing::Reference(reference)) => reference,
         };
-        let is_gone = matches!(reference.state, State::Released(_)) && self.is_reborn(reference, address, world);
-        if is_gone || ended_unseen(reference, address, world) {
+        let is_gone = matches!(reference.state, State::Released(_)) && self.is_reborn(&reference, address, world);
+        if is_gone || ended_unseen(&reference, address, world) {
             let serial = reference.serial;
             shard.take(address, serial);
             return Verdict::forward(None);
         }
         let faults = if reference.kind == kind {
-            check::use_of(reference, self.fate(reference), reads_context)
+            check::use_of(&reference, self.fate(&reference), reads_context)
         } else if reference.is_live() {
             vec![Fault::refused(Rule::WrongKind, errno::EINVAL)]
         } else {
@@ -76,7 +74,7 @@ impl Tracker {
         let is_seen = kind != Kind::Pd || !reference.unwatched;
         let token = ChildToken {
             pd: is_seen.then_some(Named { address, serial: reference.serial }),
-            object: if is_seen { PdObject::of(reference) } else { None },
+            object: if is_seen { PdObject::of(&reference) } else { None },
             through_parent_domain: false,
             context: reference.context,
         };
@@ -125,7 +123,9 @@ impl Tracker {
         };
         self.count(&child, 1);
         let replaced = self.table.at(address).put(address, Thing::Child(child));
-        self.superseded(replaced);
+        if let Some(replaced) = replaced {
+            self.superseded(replaced);
+        }
     }
 
     /// Before a call that ends the child at `address`.
@@ -133,7 +133,6 @@ impl Tracker {
         let shard = self.table.at(address);
         match shard.get(address) {
             Some(Thing::Child(child)) => {
-                let child = child.clone();
                 drop(shard);
                 self.begin_end_of(address, child)
             }
@@ -149,7 +148,7 @@ impl Tracker {
     fn begin_end_of(&self, address: usize, child: Child) -> Verdict<ChildEndToken> {
         let pd = child.pd.and_then(|pd| {
             let shard = self.table.at(pd.address);
-            shard.reference(pd.address).filter(|now| now.serial == pd.serial).cloned()
+            shard.reference(pd.address).filter(|now| now.serial == pd.serial)
         });
         let told = pd.as_ref().is_some_and(|pd| pd.busy_told);
         let faults = check::child_destroy(child.reads_pd(), pd.as_ref(), told);
@@ -170,7 +169,7 @@ impl Tracker {
     /// After an export through the reference of `token`.
     pub fn exported(&self, token: ChildToken, mark: Mark) {
         let Some(Named { address, serial }) = token.pd else { return };
-        let found = self.table.at(address).reference_mut(address, serial).map(|found| found.clone());
+        let found = self.table.at(address).reference(address).filter(|found| found.serial == serial);
         if let Some(reference) = found
             && let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation)
         {
@@ -189,15 +188,13 @@ impl Tracker {
     /// After the program was told the number of the PD of `token`.
     pub fn pdn_given(&self, token: ChildToken) {
         let Some(Named { address, serial }) = token.pd else { return };
-        if let Some(reference) = self.table.at(address).reference_mut(address, serial) {
-            reference.pdn_given = true;
-        }
+        self.table.at(address).change(address, serial, |reference| reference.pdn_given = true);
     }
 
     /// After the child at `address` was moved to the PD of `token`.
     pub fn move_child(&self, token: ChildToken, address: usize) {
         let mut shard = self.table.at(address);
-        let Some(Thing::Child(before)) = shard.get(address).cloned() else { return };
+        let Some(Thing::Child(before)) = shard.get(address) else { return };
         let ChildToken { pd, object, through_parent_domain, .. } = token;
         let after = Child { pd, object, through_parent_domain, ..before.clone() };
         shard.put(address, Thing::Child(after.clone()));
@@ -221,7 +218,7 @@ impl Tracker {
         let mut found = Vec::new();
         for shard in self.table.shards() {
             found.extend(shard.iter().filter_map(|(address, thing)| match thing {
-                Thing::Child(child) if fit(child) => Some((address, child.clone())),
+                Thing::Child(child) if fit(&child) => Some((address, child)),
                 _ => None,
             }));
         }
@@ -244,15 +241,11 @@ impl Tracker {
 
     fn count_on_reference(&self, child: &Child, by: i32) {
         let Some(pd) = child.pd else { return };
-        let mut shard = self.table.at(pd.address);
-        let Some(reference) = shard.reference_mut(pd.address, pd.serial) else { return };
-        let add = |count: &mut u32| *count = count.saturating_add_signed(by);
-        add(&mut reference.children);
-        if child.kind == ChildKind::ParentDomain {
-            add(&mut reference.parent_domains);
-        }
-        if child.reads_pd() {
-            add(&mut reference.fatal_children);
-        }
+        let add = |count: &mut u32, counts: bool| *count = count.saturating_add_signed(if counts { by } else { 0 });
+        self.table.at(pd.address).change(pd.address, pd.serial, |reference| {
+            add(&mut reference.children, true);
+            add(&mut reference.parent_domains, child.kind == ChildKind::ParentDomain);
+            add(&mut reference.fatal_children, child.reads_pd());
+        });
     }
 }

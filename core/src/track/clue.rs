@@ -92,8 +92,8 @@ impl Tracker {
         let fits =
             |current: &Current| current.alive && id.is_none_or(|id| current.exported && current.second_id == Some(id));
         // One that this process has left may be gone: others tell whether it lives.
-        let others = self.files().into_iter().filter(|file| file.index != here.index && file.has_open_contexts());
-        let ours = others.into_iter().find_map(|file| {
+        let mut others = self.files().filter(|file| file.index != here.index && file.has_open_contexts());
+        let ours = others.find_map(|file| {
             let current = file.current(kind, handle).filter(fits)?;
             let (maker, made) = file.birth(current.generation).unwrap_or_default();
             Some(Sighting { file: file.label.clone(), maker, made, is_one_of_many: false })

@@ -1,10 +1,9 @@
 //! Opening, importing and closing contexts.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::patience::{read, write};
+use super::patience::{lock, read, write};
 use super::{
     BirthToken, Context, ContextId, ContextOrigin, ContextState, Contexts, DeviceFile, FileIndex, Lost, Mark, Subject,
     Thing, Tracker, Verdict, World,
@@ -47,11 +46,6 @@ pub struct Closed {
     pub left: Vec<(Fault, Subject)>,
 }
 
-thread_local! {
-    /// The open context that this thread asked for last, and the version of the tracker's contexts that had it.
-    static LATEST: Cell<(u64, Option<BirthToken>)> = const { Cell::new((0, None)) };
-}
-
 /// A number that no tracker's contexts have had.
 pub(super) fn new_version() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -64,16 +58,14 @@ impl Tracker {
         &self,
         is_it: impl Fn(&DeviceFile) -> bool,
         make: impl FnOnce(FileIndex) -> DeviceFile,
-    ) -> Arc<DeviceFile> {
-        let mut files = write(&self.files);
+    ) -> &DeviceFile {
+        let _adding = lock(&self.adding);
         // One that this process has left may have become another's, unseen: it is met anew.
-        if let Some(file) = files.iter().find(|file| file.has_open_contexts() && is_it(file)) {
-            return file.clone();
+        if let Some(file) = self.files().find(|file| file.has_open_contexts() && is_it(file)) {
+            return file;
         }
-        let index = FileIndex(u32::try_from(files.len()).unwrap_or(u32::MAX));
-        let file = Arc::new(make(index));
-        files.push(file.clone());
-        file
+        let place = self.files.push_with(|place| make(FileIndex(u32::try_from(place).unwrap_or(u32::MAX))));
+        &self.files[place]
     }
 
     /// Takes in a context that was just made on `file`.
@@ -98,7 +90,7 @@ impl Tracker {
         self.change_contexts(|contexts| contexts.insert(opened.address, context));
     }
 
-    /// Every change of which contexts are open goes through here, so that no thread goes on with what it remembers.
+    /// Every change of which contexts are open goes through here, so that nobody goes on with what he remembers.
     fn change_contexts<R>(&self, change: impl FnOnce(&mut Contexts) -> R) -> R {
         let mut contexts = write(&self.contexts);
         let answer = change(&mut contexts);
@@ -106,26 +98,19 @@ impl Tracker {
         answer
     }
 
-    /// The open context at `address`. Takes no lock where this thread has asked for the same one last.
+    /// Which contexts are open, as a number: while it stays, what [`Tracker::open_context`] answered holds. No other tracker
+    /// of this process has the same, and none has 0.
     #[inline]
-    pub fn open_context(&self, address: usize) -> Option<BirthToken> {
-        match LATEST.get() {
-            (version, Some(token))
-                if token.address == address && version == self.contexts_version.load(Ordering::Acquire) =>
-            {
-                Some(token)
-            }
-            _ => self.find_open_context(address),
-        }
+    pub fn contexts_version(&self) -> u64 {
+        self.contexts_version.load(Ordering::Acquire)
     }
 
-    fn find_open_context(&self, address: usize) -> Option<BirthToken> {
+    /// The open context at `address`.
+    pub fn open_context(&self, address: usize) -> Option<BirthToken> {
         let contexts = read(&self.contexts);
         let context = contexts.get(address).filter(|context| context.is_open())?;
         let adopted = context.origin == ContextOrigin::Adopted;
-        let token = BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd, adopted };
-        LATEST.set((self.contexts_version.load(Ordering::Acquire), Some(token)));
-        Some(token)
+        Some(BirthToken { context: context.id, address, file: context.file, cmd_fd: context.cmd_fd, adopted })
     }
 
     /// Whether a context is open at `address`.
@@ -218,11 +203,11 @@ impl Tracker {
         let last = file.open_contexts.fetch_sub(1, Ordering::Relaxed) == 1;
         file.remember_descriptor(self.descriptor_of(file.index).unwrap_or(-1));
         let lives_on = !last || token.held_elsewhere;
-        let certain = || if last { token.certain } else { world.sees_everyone(&file) };
-        let lost = self.lost_at_close(token.id, &file, lives_on, certain);
+        let certain = || if last { token.certain } else { world.sees_everyone(file) };
+        let lost = self.lost_at_close(token.id, file, lives_on, certain);
         let left = self.drop_children_of(token.id);
         if last {
-            self.tell_possible_exports(&file, mark);
+            self.tell_possible_exports(file, mark);
             file.leave();
         }
         let context = context.filter(|_| !file.is_gone());
@@ -251,8 +236,8 @@ impl Tracker {
         let Some(context) = self.context(address).filter(Context::is_open) else { return (false, false) };
         let Some(file) = self.file(context.file) else { return (false, false) };
         let orphans = file.orphans() > 0;
-        let held = (orphans || self.refers_to(context.id)) && world.is_held_elsewhere(&file) == Some(true);
-        (held, held && orphans && world.sees_everyone(&file))
+        let held = (orphans || self.refers_to(context.id)) && world.is_held_elsewhere(file) == Some(true);
+        (held, held && orphans && world.sees_everyone(file))
     }
 
     /// Whether a live reference was made in this context.

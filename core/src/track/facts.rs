@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::patience::lock;
-use super::{ContextId, DeviceFile, End, HolderFacts, Record};
+use super::{DeviceFile, End, HolderFacts, Record};
 use crate::check::Fate;
 use crate::finding::{HolderInfo, HolderState, Role};
 use crate::ledger::{self, ChildKind, EndHow, FileState, Generation, Handle, Kind, ObjectState};
@@ -45,20 +44,12 @@ impl Death {
 impl DeviceFile {
     /// The object that has this handle now, or had it last.
     pub fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
-        let inside = self.look();
-        let object = inside.record.state().object(kind, Handle(handle))?;
-        Some(Current {
-            generation: object.generation,
-            alive: object.may_live(),
-            seen: !object.inferred,
-            exported: object.exported,
-            second_id: object.second_id,
-        })
+        self.look_at_handle(handle).current(kind, handle)
     }
 
     /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
-        let inside = self.look();
+        let inside = self.look_at(generation);
         if self.is_gone() {
             return Fate::Unknown;
         }
@@ -67,17 +58,22 @@ impl DeviceFile {
 
     /// Whether live references to an object are known besides a live one of this process.
     pub fn has_others(&self, generation: Generation) -> bool {
-        self.look_at_all().has_more(generation, 1)
+        self.look_at_holders(generation).has_more(generation, 1)
+    }
+
+    /// How many live references this process has to an object.
+    pub(super) fn held_here(&self, generation: Generation) -> u32 {
+        self.look_at(generation).held(generation)
     }
 
     /// The same, of this process's references none counted.
     pub(super) fn is_referred_elsewhere(&self, generation: Generation) -> bool {
-        self.look_at_all().is_referred_elsewhere(generation)
+        self.look_at_holders(generation).is_referred_elsewhere(generation)
     }
 
     /// Which other processes refer to an object, for reports.
     pub fn holders_elsewhere(&self, generation: Generation, now: u64) -> Vec<HolderInfo> {
-        let mut inside = self.look_at_all();
+        let mut inside = self.look_at_holders(generation);
         let me = inside.record.me();
         let references: Vec<_> = inside.record.state().references_of_others(generation, me).copied().collect();
         references.iter().map(|one| holder_info(&mut *inside.record, one, now)).collect()
@@ -85,7 +81,7 @@ impl DeviceFile {
 
     /// How an object died, where that is known.
     pub fn death(&self, kind: Kind, generation: Generation) -> Option<Death> {
-        let mut inside = self.look();
+        let mut inside = self.look_at(generation);
         let object = inside.record.state().object_by_generation(generation).filter(|object| !object.may_live())?;
         let ledger::End { how, mark } = object.end?;
         let function = End::Destroy.function(kind);
@@ -102,42 +98,38 @@ impl DeviceFile {
 
     /// Whether this process set a mark.
     pub(super) fn is_mine(&self, mark: ledger::Mark) -> bool {
-        lock(&self.inside).record.me() == mark.holder
+        self.look().record.me() == mark.holder
     }
 
     /// Which other process made an object, and where. None where its birth was not seen.
     pub fn birth(&self, generation: Generation) -> Option<(Option<HolderFacts>, Trace)> {
-        let mut inside = self.look();
+        let mut inside = self.look_at(generation);
         let born = inside.record.state().object_by_generation(generation).filter(|object| !object.inferred)?.born;
         let who = inside.record.holder(born.holder);
         Some((who, trace(&*inside.record, born)))
-    }
-
-    /// The context of this process that holds the owning reference.
-    pub fn owner(&self, generation: Generation) -> Option<ContextId> {
-        lock(&self.inside).touched.get(&generation).copied().flatten()
     }
 
     /// The live PD here that has this pdn.
     pub fn of_pdn(&self, pdn: u32) -> Option<Generation> {
         let is_it =
             |object: &&ledger::Object| object.kind == Kind::Pd && object.may_live() && object.second_id == Some(pdn);
-        self.look().record.state().objects().find(is_it).map(|object| object.generation)
+        let mut parts = self.look_everywhere();
+        parts.find_map(|inside| inside.record.state().objects().find(is_it).map(|object| object.generation))
     }
 
     /// Whether all that happened in it was told (rules.md, "The history is whole"); strangers are looked for elsewhere.
     pub fn is_whole(&self) -> bool {
-        self.look().record.state().whole()
+        self.look().record.state().whole() && !self.has_gaps()
     }
 
     /// Whether it is known that something happened in it that was not told.
     pub fn has_gaps(&self) -> bool {
-        self.look().record.state().is_lost()
+        self.look_everywhere().any(|inside| inside.record.state().is_lost())
     }
 
     /// The children that other processes have under a PD: who, of which type, and how many.
     pub fn children_elsewhere(&self, pd: Generation) -> Vec<(HolderFacts, ChildKind, u64)> {
-        let mut inside = self.look_at_all();
+        let mut inside = self.look_at_holders(pd);
         let me = inside.record.me();
         let children: Vec<_> = inside.record.state().children_of(pd).filter(|(holder, ..)| *holder != me).collect();
         let named = |(holder, kind, count)| Some((inside.record.holder(holder)?, kind, count));

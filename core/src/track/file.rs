@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
-use parking_lot::{ArcMutexGuard, Mutex, MutexGuard, RawMutex};
+use verbsguard_lock::MutexGuard;
 
 use super::inside::Inside;
-use super::patience::lock;
-use super::{FileIndex, Mark, Origin, Record, Reference};
+use super::parts::Parts;
+use super::{ContextId, Current, FileIndex, Here, Mark, Origin, Record, Reference};
 use crate::check::errno;
 use crate::ledger::{self, ChildKind, Event, FileId, Generation, Handle, HolderId, How, Kind, Serial, Stamp};
 use crate::site::Site;
@@ -28,12 +28,12 @@ pub struct DeviceFile {
     /// A descriptor of it that a context of this process has, -1 for none.
     descriptor: AtomicI32,
     gone: AtomicBool,
-    pub(super) inside: Arc<Mutex<Inside>>,
+    parts: Parts,
 }
 
 impl DeviceFile {
-    /// A device file of which this process knows what `record` tells.
-    pub fn new(index: FileIndex, label: Arc<str>, id: Option<FileId>, record: Box<dyn Record>) -> Self {
+    /// A device file of which this process knows what `record` tells; with none, what it does itself.
+    pub fn new(index: FileIndex, label: Arc<str>, id: Option<FileId>, record: Option<Box<dyn Record>>) -> Self {
         DeviceFile {
             index,
             label,
@@ -41,28 +41,17 @@ impl DeviceFile {
             open_contexts: AtomicU32::new(0),
             descriptor: AtomicI32::new(-1),
             gone: AtomicBool::new(false),
-            inside: Arc::new(Mutex::new(Inside::new(record))),
+            parts: record.map_or_else(Parts::alone, Parts::shared),
         }
     }
 
-    /// Locks what may change, for fork.
-    pub(super) fn lock_inside(&self) -> ArcMutexGuard<RawMutex, Inside> {
-        self.inside.lock_arc()
+    /// Its insides, for fork.
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
-    /// The same without waiting.
-    pub(super) fn try_lock_inside(&self) -> Option<ArcMutexGuard<RawMutex, Inside>> {
-        self.inside.try_lock_arc()
-    }
-
-    /// The same device file in a forked child, which is a holder of its own and joins with `record` where others can
-    /// know of it.
-    pub(super) fn inherited(&self, mut inside: Inside, record: Option<Box<dyn Record>>) -> DeviceFile {
-        if let Some(mut record) = record {
-            inside.record.state_mut().hand_over(record.state_mut());
-            // The parent's record is left as it is: it is the parent's to write in.
-            std::mem::forget(std::mem::replace(&mut inside.record, record));
-        }
+    /// The same device file in a forked child, with what was in it.
+    pub(super) fn heir(&self, insides: Vec<Option<Inside>>) -> DeviceFile {
         DeviceFile {
             index: self.index,
             label: self.label.clone(),
@@ -70,8 +59,16 @@ impl DeviceFile {
             open_contexts: AtomicU32::new(self.open_contexts.load(Ordering::Relaxed)),
             descriptor: AtomicI32::new(self.descriptor.load(Ordering::Relaxed)),
             gone: AtomicBool::new(self.is_gone()),
-            inside: Arc::new(Mutex::new(inside)),
+            parts: Parts::of(insides),
         }
+    }
+
+    /// A forked child is a holder of its own, which joins with `record`.
+    pub(super) fn join(&self, mut record: Box<dyn Record>) {
+        let mut inside = self.main();
+        inside.record.state_mut().hand_over(record.state_mut());
+        // The parent's record is left as it is: it is the parent's to write in.
+        std::mem::forget(std::mem::replace(&mut inside.record, record));
     }
 
     /// Whether a context of this process is open on it.
@@ -99,121 +96,186 @@ impl DeviceFile {
         error == errno::EIO && !self.gone.swap(true, Ordering::Relaxed)
     }
 
-    /// Locks the record, up to date about objects.
-    pub(super) fn look(&self) -> MutexGuard<'_, Inside> {
-        let mut inside = lock(&self.inside);
-        inside.record.refresh();
-        inside
+    /// Locks what is known of the objects of a handle.
+    #[inline]
+    fn of_handle(&self, handle: u32) -> MutexGuard<'_, Inside> {
+        self.parts.lock(handle.into())
     }
 
-    /// Locks the record, up to date about references too.
+    /// Locks what is known of an object.
+    #[inline]
+    fn of_object(&self, generation: Generation) -> MutexGuard<'_, Inside> {
+        self.parts.lock(generation.0)
+    }
+
+    /// Locks what is known of the device file as such.
+    fn main(&self) -> MutexGuard<'_, Inside> {
+        self.parts.lock(0)
+    }
+
+    /// The same, up to date about objects.
+    pub(super) fn look(&self) -> MutexGuard<'_, Inside> {
+        up_to_date(self.main())
+    }
+
+    /// The same, up to date about references too.
     pub(super) fn look_at_all(&self) -> MutexGuard<'_, Inside> {
-        let mut inside = lock(&self.inside);
+        let mut inside = self.main();
         inside.record.refresh_all();
         inside
     }
 
+    /// Locks what is known of the objects of a handle, up to date.
+    pub(super) fn look_at_handle(&self, handle: u32) -> MutexGuard<'_, Inside> {
+        up_to_date(self.of_handle(handle))
+    }
+
+    /// Locks what is known of an object, up to date.
+    pub(super) fn look_at(&self, generation: Generation) -> MutexGuard<'_, Inside> {
+        up_to_date(self.of_object(generation))
+    }
+
+    /// The same, up to date about references too.
+    pub(super) fn look_at_holders(&self, generation: Generation) -> MutexGuard<'_, Inside> {
+        let mut inside = self.of_object(generation);
+        inside.record.refresh_all();
+        inside
+    }
+
+    /// All that is known, part by part.
+    pub(super) fn look_everywhere(&self) -> impl Iterator<Item = MutexGuard<'_, Inside>> {
+        self.parts.each().map(up_to_date)
+    }
+
     /// Records what `event` makes of this process's own number.
-    fn tell(&self, event: impl FnOnce(HolderId) -> Event) {
-        let mut inside = lock(&self.inside);
+    fn tell(mut inside: MutexGuard<'_, Inside>, event: impl FnOnce(HolderId) -> Event) {
         let event = event(inside.record.me());
         inside.record.tell(&event);
     }
 
     /// A context of this process was opened on it. `guarded`: by opening the device, so nothing can have happened before.
     pub fn opened(&self, guarded: bool, mark: Mark) {
-        self.tell(|holder| Event::Opened { holder, stamp: mark.into(), guarded });
+        Self::tell(self.main(), |holder| Event::Opened { holder, stamp: mark.into(), guarded });
     }
 
-    /// An object was made here, and `reference` is what the program has of it.
-    pub fn made(&self, new: Newcomer, mut reference: Reference) -> Reference {
-        let mut inside = lock(&self.inside);
-        let generation = inside.born(&new, true);
-        reference.generation = Some(generation);
-        inside.touched.insert(generation, Some(reference.context));
-        inside.acquired(&reference);
-        reference
+    /// An object was made here, by `owner`, who has a reference to it.
+    pub fn made(&self, new: &Newcomer, owner: ContextId) -> Generation {
+        let mut inside = self.of_handle(new.handle);
+        let generation = inside.born(new, true);
+        inside.hold(generation, Some(owner)).generation
     }
 
     /// An import met an object that nobody has told of.
-    pub fn met(&self, new: Newcomer) -> Generation {
-        lock(&self.inside).born(&new, false)
+    pub fn met(&self, new: &Newcomer) -> Generation {
+        let mut inside = self.of_handle(new.handle);
+        let generation = inside.born(new, false);
+        inside.hold(generation, None).generation
     }
 
-    /// `reference`, to an object that is known, was born here.
-    pub fn imported(&self, reference: &Reference) {
-        lock(&self.inside).acquired(reference);
+    /// An import brought `new`: which object it is, where the record has one of that handle that `fits`; then a reference
+    /// to it is counted from now on. Otherwise what the record has.
+    #[inline]
+    pub fn recognised(&self, new: &Newcomer, fits: impl FnOnce(&Current) -> bool) -> Result<Known, Option<Current>> {
+        let mut inside = self.look_at_handle(new.handle);
+        match inside.current(new.kind, new.handle) {
+            Some(current) if fits(&current) => Ok(inside.hold(current.generation, None)),
+            other => Err(other),
+        }
     }
 
-    /// `reference` came with a fork: it is counted already, but others do not know of it.
-    pub(super) fn tell_inherited(&self, reference: &Reference) {
-        lock(&self.inside).tell_acquired(reference);
+    /// Whether there is a record that others read.
+    #[inline]
+    pub(super) fn tells(&self) -> bool {
+        self.parts.is_one()
+    }
+
+    /// Others are to know of `reference`, which is counted here.
+    pub(super) fn tell_acquired(&self, reference: &Reference) {
+        self.main().tell_acquired(reference);
     }
 
     /// The reference with this serial, to this object, ended here.
-    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, mark: Mark) {
-        let mut inside = lock(&self.inside);
-        let holder = inside.record.me();
-        inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: mark.into() });
+    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, here: &dyn Here) {
+        let mut inside = generation.map_or_else(|| self.main(), |generation| self.of_object(generation));
+        if self.tells() {
+            let holder = inside.record.me();
+            inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: here.mark().into() });
+        }
         if let Some(generation) = generation {
-            inside.record.state_mut().let_go(generation);
-            inside.ended(generation, origin);
+            inside.let_go(generation, origin);
         }
     }
 
     /// A destroy of an object is under way.
     pub fn dying(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Dying { kind, handle, generation, holder, stamp: mark.into() });
+        Self::tell(self.of_object(generation), |holder| Event::Dying {
+            kind,
+            handle,
+            generation,
+            holder,
+            stamp: mark.into(),
+        });
     }
 
     /// That destroy succeeded.
     pub fn destroyed(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Destroyed { kind, handle, generation, holder, stamp: mark.into() });
+        Self::tell(self.of_object(generation), |holder| Event::Destroyed {
+            kind,
+            handle,
+            generation,
+            holder,
+            stamp: mark.into(),
+        });
     }
 
     /// That destroy failed.
     pub fn revived(&self, kind: Kind, handle: u32, generation: Generation) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Revived { kind, handle, generation, holder });
+        Self::tell(self.of_object(generation), |holder| Event::Revived { kind, handle, generation, holder });
     }
 
     /// An object was exported.
     pub fn exported(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Exported { kind, handle, generation, holder, stamp: mark.into() });
+        Self::tell(self.of_object(generation), |holder| Event::Exported {
+            kind,
+            handle,
+            generation,
+            holder,
+            stamp: mark.into(),
+        });
     }
 
     /// Children of a PD were made here, or ended. Only others want to know: here they are counted already.
     pub fn children(&self, pd: u32, generation: Generation, child: ChildKind, delta: i32) {
-        let mut inside = lock(&self.inside);
-        if inside.record.is_shared() {
-            let holder = inside.record.me();
-            inside.record.tell(&Event::Children { holder, pd: Handle(pd), generation, child, delta });
+        if self.is_shared() {
+            let handle = Handle(pd);
+            Self::tell(self.main(), |holder| Event::Children { holder, pd: handle, generation, child, delta });
         }
     }
 
     /// A reference vanished without our seeing how: from here on "nobody" and "never" cannot be claimed.
     pub fn lost_sight(&self, reference: &Reference) {
-        lock(&self.inside).record.set_lost();
+        self.main().record.set_lost();
         let named = (reference.serial, reference.generation);
-        self.released(named, reference.origin, How::Abandoned, reference.born);
+        self.released(named, reference.origin, How::Abandoned, &reference.born);
     }
 
     /// This process makes calls on it that are not seen: from here on "nobody" and "never" cannot be claimed.
     pub(super) fn used_unseen(&self) {
-        lock(&self.inside).record.set_lost();
+        self.main().record.set_lost();
     }
 
     /// This process has no context on it any more.
     pub fn leave(&self) {
-        lock(&self.inside).record.leave();
+        self.main().record.leave();
     }
 
     /// Whether others may tell of it.
     pub fn is_shared(&self) -> bool {
-        lock(&self.inside).record.is_shared()
+        self.tells() && self.main().record.is_shared()
     }
 
     /// Another living process that tells has it.
@@ -241,33 +303,61 @@ impl DeviceFile {
     /// The kernel says that an object is gone. Where nobody has told of its end, nothing is whole from here on.
     pub fn vanished(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() });
+        let vanished = |holder| Event::Vanished { kind, handle, generation, holder, stamp: mark.into() };
+        Self::tell(self.of_object(generation), vanished);
     }
 
     /// Notes that an orphan is told of; false where it was before.
     pub(super) fn tell_orphan(&self, generation: Generation) -> bool {
-        lock(&self.inside).told.insert(generation)
+        self.of_object(generation).told.insert(generation)
     }
 
     /// Live objects to which no reference is left and that were not reported yet. `at_end`: as this process ends, with
     /// all its references.
     pub fn take_orphans(&self, at_end: bool) -> Vec<ledger::Object> {
-        let mut inside = lock(&self.inside);
-        let mut orphans = inside.orphans(at_end);
-        orphans.retain(|object| !object.mourned && inside.told.insert(object.generation));
-        orphans
+        self.each_orphan(at_end, |inside, object| !object.mourned && inside.told.insert(object.generation))
     }
 
     /// It is reported, for certain, that an object lives on without a reference.
     pub fn mourned(&self, kind: Kind, handle: u32, generation: Generation) {
         let handle = Handle(handle);
-        self.tell(|holder| Event::Mourned { kind, handle, generation, holder });
+        Self::tell(self.of_object(generation), |holder| Event::Mourned { kind, handle, generation, holder });
     }
 
     /// How many live objects have no reference left.
     pub fn orphans(&self) -> u64 {
-        lock(&self.inside).orphans(false).len() as u64
+        self.each_orphan(false, |_, _| true).len() as u64
     }
+
+    fn each_orphan(
+        &self,
+        at_end: bool,
+        mut take: impl FnMut(&mut Inside, &ledger::Object) -> bool,
+    ) -> Vec<ledger::Object> {
+        let mut found = Vec::new();
+        for mut inside in self.parts.each() {
+            inside.record.refresh_all();
+            let mut orphans = inside.orphans(at_end);
+            orphans.retain(|object| take(&mut inside, object));
+            found.append(&mut orphans);
+        }
+        found.sort_by_key(|object| object.generation);
+        found
+    }
+}
+
+fn up_to_date(mut inside: MutexGuard<'_, Inside>) -> MutexGuard<'_, Inside> {
+    inside.record.refresh();
+    inside
+}
+
+/// What an import turned out to refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The object.
+    pub generation: Generation,
+    /// The context of this process that holds the owning reference.
+    pub owner: Option<ContextId>,
 }
 
 /// An object that is made, or met.

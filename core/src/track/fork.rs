@@ -1,31 +1,35 @@
 //! Across fork: every lock is taken before it, so that the child finds whole tables and can take them over.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use parking_lot::{ArcMutexGuard, MutexGuard, RawMutex, RwLockWriteGuard};
+use parking_lot::RwLockWriteGuard;
+use verbsguard_lock::MutexGuard;
 
 use super::inside::Inside;
-use super::patience::write;
+use super::patience::{lock, write};
+use super::serials::Serials;
 use super::table::{Shard, Table};
 use super::{Contexts, DeviceFile, FileIndex, Me, Record, Thing, Tracker};
 use crate::check::Policy;
+
+/// The parts of one device file, locked.
+type FileLocks<'a> = (&'a DeviceFile, Vec<Option<MutexGuard<'a, Inside>>>);
 
 /// Every lock of a tracker.
 pub struct ForkLocks<'a> {
     shards: Vec<MutexGuard<'a, Shard>>,
     contexts: RwLockWriteGuard<'a, Contexts>,
-    files: RwLockWriteGuard<'a, Vec<Arc<DeviceFile>>>,
-    inside: Vec<ArcMutexGuard<RawMutex, Inside>>,
-    serial: u64,
+    _adding: parking_lot::MutexGuard<'a, ()>,
+    files: Vec<FileLocks<'a>>,
+    serials: u64,
 }
 
 /// What a child takes over.
 pub struct Inheritance {
     shards: Vec<Shard>,
     contexts: Contexts,
-    files: Vec<(Arc<DeviceFile>, Inside)>,
-    serial: u64,
+    files: Vec<DeviceFile>,
+    serials: u64,
 }
 
 impl Inheritance {
@@ -39,21 +43,25 @@ impl Inheritance {
 impl Tracker {
     /// Waits for every lock. Released when the answer is dropped, in the parent.
     pub fn lock_for_fork(&self) -> ForkLocks<'_> {
-        let shards = self.table.lock_all();
-        let contexts = write(&self.contexts);
-        let files = write(&self.files);
-        let inside = files.iter().map(|file| file.lock_inside()).collect();
-        ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) }
+        ForkLocks {
+            shards: self.table.lock_all(),
+            contexts: write(&self.contexts),
+            _adding: lock(&self.adding),
+            files: self.files().map(|file| (file, file.parts().lock_all())).collect(),
+            serials: self.serials.end(),
+        }
     }
 
     /// The same without waiting: in a child that was made without our handlers having run, a lock may be held by a
     /// thread that is not there.
     pub fn try_lock_for_fork(&self) -> Option<ForkLocks<'_>> {
-        let shards = self.table.try_lock_all()?;
-        let contexts = self.contexts.try_write()?;
-        let files = self.files.try_write()?;
-        let inside = files.iter().map(|file| file.try_lock_inside()).collect::<Option<Vec<_>>>()?;
-        Some(ForkLocks { shards, contexts, files, inside, serial: self.serial.load(Ordering::Relaxed) })
+        Some(ForkLocks {
+            shards: self.table.try_lock_all()?,
+            contexts: self.contexts.try_write()?,
+            _adding: self.adding.try_lock()?,
+            files: self.files().map(|file| Some((file, file.parts().try_lock_all()?))).collect::<Option<_>>()?,
+            serials: self.serials.end(),
+        })
     }
 
     /// A child's tracker: what the parent knew, marked as inherited. `join` gives a device file's shared
@@ -67,9 +75,13 @@ impl Tracker {
         let mut tracker = Tracker::new(policy, me);
         tracker.table = Table::of(from.shards);
         *tracker.contexts.get_mut() = from.contexts;
-        *tracker.files.get_mut() =
-            from.files.into_iter().map(|(file, inside)| Arc::new(file.inherited(inside, join(&file)))).collect();
-        *tracker.serial.get_mut() = from.serial;
+        tracker.files = from.files.into_iter().collect();
+        tracker.serials = Serials::from(from.serials);
+        for file in tracker.files().filter(|file| file.is_shared()) {
+            if let Some(record) = join(file) {
+                file.join(record);
+            }
+        }
         tracker.mark_inherited();
         tracker.tell_inherited();
         tracker
@@ -83,7 +95,7 @@ impl Tracker {
                     && reference.is_live()
                     && let Some(file) = self.file(reference.file).filter(|file| file.is_shared())
                 {
-                    file.tell_inherited(reference);
+                    file.tell_acquired(&reference);
                 }
             }
         }
@@ -94,11 +106,7 @@ impl Tracker {
             context.inherited = true;
         }
         for mut shard in self.table.shards() {
-            for (_, thing) in shard.iter_mut() {
-                if let Thing::Reference(reference) = thing {
-                    reference.inherited = true;
-                }
-            }
+            shard.each_reference(|_, reference| reference.inherited = true);
         }
     }
 }
@@ -106,13 +114,14 @@ impl Tracker {
 impl ForkLocks<'_> {
     /// Moves the tables out, in the child. The locks themselves stay taken: see `std::mem::forget` at the caller.
     pub fn take(&mut self) -> Inheritance {
-        let files = std::mem::take(&mut *self.files);
-        let inside = self.inside.iter_mut().map(|inside| std::mem::take(&mut **inside));
+        let taken =
+            |inside: &mut Option<MutexGuard<'_, Inside>>| inside.as_mut().map(|inside| std::mem::take(&mut **inside));
+        let files = self.files.iter_mut().map(|(file, parts)| file.heir(parts.iter_mut().map(taken).collect()));
         Inheritance {
             shards: self.shards.iter_mut().map(|shard| std::mem::take(&mut **shard)).collect(),
             contexts: std::mem::take(&mut *self.contexts),
-            files: files.into_iter().zip(inside).collect(),
-            serial: self.serial,
+            files: files.collect(),
+            serials: self.serials,
         }
     }
 }

@@ -2,21 +2,32 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Alone, ContextId, Newcomer, Origin, Record, Reference};
-use crate::ledger::{self, Event, Generation, Handle, ObjectState, Serial};
+use super::record::Alone;
+use super::{ContextId, Current, Known, Newcomer, Origin, Record, Reference};
+use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
 
 /// What may change of a device file.
 pub(super) struct Inside {
     pub(super) record: Box<dyn Record>,
-    /// Objects that this process made or referred to; for those made here the context that holds the owning reference.
-    pub(super) touched: FxHashMap<Generation, Option<ContextId>>,
+    /// Objects that this process made or referred to.
+    touched: FxHashMap<Generation, Touched>,
     /// Orphans that it has told.
     pub(super) told: FxHashSet<Generation>,
 }
 
+/// What this process has to do with an object.
+#[derive(Default)]
+struct Touched {
+    /// For one made here, the context that holds the owning reference.
+    owner: Option<ContextId>,
+    /// Its references to it.
+    held: u32,
+}
+
+/// What is left of one that was taken over.
 impl Default for Inside {
     fn default() -> Self {
-        Inside::new(Box::<Alone>::default())
+        Inside::new(Box::new(Alone::part(0, 1)))
     }
 }
 
@@ -28,7 +39,7 @@ impl Inside {
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
     /// word refers to nothing any more.
     pub(super) fn has_more(&mut self, generation: Generation, own: u32) -> bool {
-        self.record.state().held(generation) > own || self.is_referred_elsewhere(generation)
+        self.held(generation) > own || self.is_referred_elsewhere(generation)
     }
 
     pub(super) fn is_referred_elsewhere(&mut self, generation: Generation) -> bool {
@@ -37,14 +48,39 @@ impl Inside {
         others.into_iter().any(|holder| self.record.is_alive(holder))
     }
 
-    /// Forgets what was kept of an object, once a reference to it has ended and it is dead.
-    pub(super) fn ended(&mut self, generation: Generation, origin: Origin) {
+    /// How many references this process has to an object.
+    pub(super) fn held(&self, generation: Generation) -> u32 {
+        self.touched.get(&generation).map_or(0, |touched| touched.held)
+    }
+
+    /// Counts a reference of this process in.
+    #[inline]
+    pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {
+        let touched = self.touched.entry(generation).or_default();
+        touched.owner = owner.or(touched.owner);
+        touched.held += 1;
+        if touched.held == 1 {
+            self.record.state_mut().hold(generation);
+        }
+        Known { generation, owner: touched.owner }
+    }
+
+    /// Counts one out. What was kept of an object is forgotten with the last, if it is dead.
+    #[inline]
+    pub(super) fn let_go(&mut self, generation: Generation, origin: Origin) {
+        let Some(touched) = self.touched.get_mut(&generation).filter(|touched| touched.held > 0) else { return };
+        touched.held -= 1;
+        if origin == Origin::Owned {
+            touched.owner = None;
+        }
+        if touched.held > 0 {
+            return;
+        }
+        self.record.state_mut().let_go(generation);
         let object = self.record.state().object_by_generation(generation);
         if object.is_none_or(|object| !object.may_live()) {
             self.touched.remove(&generation);
             self.told.remove(&generation);
-        } else if origin == Origin::Owned {
-            self.touched.insert(generation, None);
         }
     }
 
@@ -53,7 +89,6 @@ impl Inside {
     /// nothing any more.
     pub(super) fn orphans(&mut self, at_end: bool) -> Vec<ledger::Object> {
         let own = if at_end { u32::MAX } else { 0 };
-        self.record.refresh_all();
         let me = self.record.me();
         let may_be = |object: &&ledger::Object| object.state == ObjectState::Live && !object.inferred;
         let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
@@ -62,7 +97,6 @@ impl Inside {
             let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
             is_ours && !self.has_more(object.generation, own)
         });
-        objects.sort_by_key(|object| object.generation);
         objects
     }
 
@@ -76,12 +110,17 @@ impl Inside {
         self.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
     }
 
-    /// Counts a reference of this process in, and tells others.
-    pub(super) fn acquired(&mut self, reference: &Reference) {
-        let Some(generation) = reference.generation else { return };
-        self.touched.entry(generation).or_default();
-        self.record.state_mut().hold(generation);
-        self.tell_acquired(reference);
+    /// The object that has this handle now, or had it last.
+    #[inline]
+    pub(super) fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
+        let object = self.record.state().object(kind, Handle(handle))?;
+        Some(Current {
+            generation: object.generation,
+            alive: object.may_live(),
+            seen: !object.inferred,
+            exported: object.exported,
+            second_id: object.second_id,
+        })
     }
 
     /// Tells others of a reference.

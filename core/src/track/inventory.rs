@@ -1,16 +1,10 @@
 //! What is alive now, for the summary, `verbsguard_get_stats` and `verbsguard_dump`; names and exemptions.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::patience::read;
-use super::{Child, ChildKind, Context, Death, Origin, Reference, Thing, Tracker};
-use crate::finding::{HolderInfo, HolderState, Role};
+use super::{Child, ChildKind, Context, Death, Reference, Thing, Tracker};
 use crate::ledger::Kind;
-
-/// How many holders a finding lists.
-const HOLDERS: usize = 16;
 
 /// Live things by type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -77,7 +71,7 @@ impl Tracker {
         contexts.sort_by_key(|(_, context)| context.id);
         let mut things = Vec::new();
         for shard in self.table.shards() {
-            things.extend(shard.iter().filter(|(_, thing)| is_live(thing)).map(|(at, thing)| (at, thing.clone())));
+            things.extend(shard.iter().filter(|(_, thing)| is_live(thing)));
         }
         things.sort_by_key(|(_, thing)| thing.serial());
         let contexts = contexts.into_iter().map(|(at, context)| Live::Context(at, context));
@@ -93,48 +87,6 @@ impl Tracker {
         self.file(reference.file)?.death(reference.kind, reference.generation?)
     }
 
-    /// Who refers to the object of `reference` besides it.
-    pub fn holders_of(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
-        let (Some(file), Some(generation)) = (self.file(reference.file), reference.generation) else {
-            return Vec::new();
-        };
-        let mut holders = self.holders_here(reference, now);
-        holders.append(&mut file.holders_elsewhere(generation, now));
-        // The eldest first.
-        holders.sort_by_key(|holder| Reverse(holder.age));
-        holders.truncate(HOLDERS);
-        holders
-    }
-
-    /// The other live references of this process to the object of `reference`.
-    fn holders_here(&self, reference: &Reference, now: u64) -> Vec<HolderInfo> {
-        let is_same = |one: &Reference| {
-            one.is_live()
-                && one.serial != reference.serial
-                && (one.file, one.generation) == (reference.file, reference.generation)
-        };
-        let mut found: Vec<(u64, HolderInfo)> = Vec::new();
-        for shard in self.table.shards() {
-            let references = shard.iter().filter_map(|(_, thing)| match thing {
-                Thing::Reference(one) if is_same(one) => Some((one.serial, self.holder_here(one, now))),
-                _ => None,
-            });
-            found.extend(references);
-        }
-        found.sort_by_key(|(serial, _)| *serial);
-        found.into_iter().map(|(_, holder)| holder).collect()
-    }
-
-    fn holder_here(&self, reference: &Reference, now: u64) -> HolderInfo {
-        let role = match reference.origin {
-            _ if reference.inherited => Role::Heir,
-            Origin::Owned => Role::Owner,
-            Origin::Imported => Role::Importer,
-        };
-        let age = Some(Duration::from_nanos(now.saturating_sub(reference.born.time)));
-        HolderInfo { pid: self.me.pid, comm: self.me.comm.clone(), role, state: HolderState::Holds, age }
-    }
-
     /// Gives the live reference at `address` a name for reports. False if there is none.
     pub fn name(&self, address: usize, name: Arc<str>) -> bool {
         self.change(address, |reference| reference.name = Some(name))
@@ -147,10 +99,8 @@ impl Tracker {
 
     fn change(&self, address: usize, change: impl FnOnce(&mut Reference)) -> bool {
         let mut shard = self.table.at(address);
-        let Some(serial) = shard.reference(address).filter(|now| now.is_live()).map(|now| now.serial) else {
-            return false;
-        };
-        shard.reference_mut(address, serial).map(change).is_some()
+        let Some(now) = shard.reference(address).filter(Reference::is_live) else { return false };
+        shard.change(address, now.serial, change).is_some()
     }
 }
 

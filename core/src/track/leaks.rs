@@ -1,8 +1,8 @@
 //! What was lost: at context close, at exit, on demand. Grouped by rule, creation site and device file.
 
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
 
-use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Thing, Tracker, World};
+use super::{Child, ContextId, DeviceFile, Failure, FileIndex, Mark, Origin, Reference, Tracker, World};
 use crate::check::{Fate, Fault, errno};
 use crate::ledger::{self, Generation, HolderId, Kind};
 use crate::options::Leaks;
@@ -55,8 +55,14 @@ pub struct LostExample {
 /// How many examples a group keeps.
 const EXAMPLES: usize = 8;
 
+/// What the things of a group have in common.
+type GroupKey = (Rule, Severity, Kind, FileIndex, Site, Option<HolderId>);
+
 #[derive(Default)]
-struct Groups(Vec<Lost>);
+struct Groups {
+    lost: Vec<Lost>,
+    places: FxHashMap<GroupKey, usize>,
+}
 
 impl Groups {
     fn add(&mut self, fault: Fault, address: usize, reference: &Reference) {
@@ -64,20 +70,12 @@ impl Groups {
     }
 
     fn add_made_by(&mut self, maker: Option<HolderId>, fault: Fault, address: usize, reference: &Reference) {
-        let site = reference.born.site;
-        let same = |lost: &Lost| {
-            (lost.fault, lost.kind, lost.file, lost.site, lost.maker)
-                == (fault, reference.kind, reference.file, site, maker)
-        };
-        let group = match self.0.iter().position(same) {
-            Some(at) => &mut self.0[at],
-            None => {
-                let (kind, file) = (reference.kind, reference.file);
-                self.0.push(Lost { fault, kind, file, site, maker, count: 0, bytes: 0, examples: Vec::new() });
-                let last = self.0.len() - 1;
-                &mut self.0[last]
-            }
-        };
+        let (kind, file, site) = (reference.kind, reference.file, reference.born.site);
+        let place = *self.places.entry((fault.rule, fault.severity, kind, file, site, maker)).or_insert_with(|| {
+            self.lost.push(Lost { fault, kind, file, site, maker, count: 0, bytes: 0, examples: Vec::new() });
+            self.lost.len() - 1
+        });
+        let group = &mut self.lost[place];
         group.count += 1;
         group.bytes += reference.size;
         if group.examples.len() < EXAMPLES {
@@ -91,7 +89,7 @@ impl Tracker {
     pub(super) fn lost_at_close(
         &self,
         context: ContextId,
-        file: &Arc<DeviceFile>,
+        file: &DeviceFile,
         lives_on: bool,
         certain: impl Fn() -> bool,
     ) -> Vec<Lost> {
@@ -101,7 +99,9 @@ impl Tracker {
                 reference.context_closed = true;
                 if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
-                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
+                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation)
+                        && !file.has_others(generation)
+                    {
                         self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
                     }
                 }
@@ -121,10 +121,8 @@ impl Tracker {
                 judge_failure(&mut groups, address, reference);
             }
         });
-        for file in self.files() {
-            if file.has_open_contexts() {
-                self.add_orphans(&mut groups, &file, false, || world.sees_everyone(&file));
-            }
+        for file in self.files().filter(|file| file.has_open_contexts()) {
+            self.add_orphans(&mut groups, file, false, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
@@ -136,15 +134,16 @@ impl Tracker {
             let closed = reference.context_closed && reference.kind == Kind::Pd;
             lost += u64::from(closed && reference.may_be_lost());
         });
-        let open = self.files().into_iter().filter(|file| file.has_open_contexts());
+        let open = self.files().filter(|file| file.has_open_contexts());
         lost + open.map(|file| file.orphans()).sum::<u64>()
     }
 
     /// What the end of this process leaves behind.
     pub fn lost_at_exit(&self, leaks: Leaks, world: &dyn World) -> Vec<Lost> {
         let mut groups = Groups::default();
-        let held: Vec<Option<bool>> = self.files().iter().map(|file| world.is_held_elsewhere(file)).collect();
+        let held: Vec<Option<bool>> = self.files().map(|file| world.is_held_elsewhere(file)).collect();
         let held = |file: FileIndex| held.get(file.0 as usize).copied().flatten() == Some(true);
+        let mut judged: FxHashMap<_, Option<Fault>> = FxHashMap::default();
         self.each_reference(|_, reference| {
             if let (Some(file), Some(generation)) = (self.present_file(reference.file), reference.generation)
                 && is_accounted_for(reference)
@@ -160,29 +159,37 @@ impl Tracker {
             if file.is_gone() || judge_failure(&mut groups, address, reference) {
                 return;
             }
-            if let Some(fault) = at_exit(reference, &file, held(file.index), leaks, world) {
+            // References to one object are judged alike, and asking who else holds it takes time. An orphan is told once.
+            let mut left = |generation| {
+                let key = (file.index, reference.kind, reference.handle, generation);
+                if let Some(known) = judged.get(&key) {
+                    return *known;
+                }
+                let fault = left_behind(reference, generation, file, world);
+                judged.insert(key, fault.filter(|fault| fault.rule != Rule::ObjectOrphaned));
+                fault
+            };
+            if let Some(fault) = at_exit(reference, held(file.index), leaks, &mut left) {
                 if let (Rule::ObjectOrphaned, Some(generation)) = (fault.rule, reference.generation) {
-                    self.mourn(fault, &file, (reference.kind, reference.handle, generation));
+                    self.mourn(fault, file, (reference.kind, reference.handle, generation));
                 }
                 groups.add(fault, address, reference);
             }
         });
-        for file in self.files() {
-            if file.has_open_contexts() && held(file.index) {
-                self.add_orphans(&mut groups, &file, true, || world.sees_everyone(&file));
-            }
+        for file in self.files().filter(|file| file.has_open_contexts() && held(file.index)) {
+            self.add_orphans(&mut groups, file, true, || world.sees_everyone(file));
         }
         self.counted_groups(groups)
     }
 
     /// The device file of this index, as it was met anew if this process had left it in between.
-    fn present_file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
+    fn present_file(&self, index: FileIndex) -> Option<&DeviceFile> {
         let file = self.file(index)?;
         if file.has_open_contexts() {
             return Some(file);
         }
-        let is_it = |other: &Arc<DeviceFile>| other.has_open_contexts() && other.id.is_some() && other.id == file.id;
-        Some(self.files().into_iter().find(is_it).unwrap_or(file))
+        let is_it = |other: &&DeviceFile| other.has_open_contexts() && other.id.is_some() && other.id == file.id;
+        Some(self.files().find(is_it).unwrap_or(file))
     }
 
     /// Objects that live on without a reference, in a device file that lives on.
@@ -209,11 +216,7 @@ impl Tracker {
 
     fn each_reference(&self, mut visit: impl FnMut(usize, &mut Reference)) {
         for mut shard in self.table.shards() {
-            for (address, thing) in shard.iter_mut() {
-                if let Thing::Reference(reference) = thing {
-                    visit(address, reference);
-                }
-            }
+            shard.each_reference(&mut visit);
         }
     }
 
@@ -225,7 +228,7 @@ impl Tracker {
             }
             Some(lost)
         };
-        groups.0.into_iter().filter_map(policy).collect()
+        groups.lost.into_iter().filter_map(policy).collect()
     }
 }
 
@@ -269,12 +272,12 @@ fn is_accounted_for(reference: &Reference) -> bool {
     reference.is_live() && (reference.ignored || !reference.inherited && (reference.failure.is_some() || lost))
 }
 
+/// `left` judges a reference to an object that lives on.
 fn at_exit(
     reference: &Reference,
-    file: &DeviceFile,
     held_elsewhere: bool,
     leaks: Leaks,
-    world: &dyn World,
+    left: &mut dyn FnMut(Generation) -> Option<Fault>,
 ) -> Option<Fault> {
     let told_at_close = reference.context_closed && reference.kind == Kind::Pd;
     if told_at_close {
@@ -287,7 +290,11 @@ fn at_exit(
         let severity = if leaks == Leaks::All { Severity::Warning } else { Severity::Note };
         return Some(Fault::forwarded(Rule::HeldAtExit, severity));
     }
-    let generation = reference.generation?;
+    left(reference.generation?)
+}
+
+/// What it means that this process ends with `reference` to an object of a device file that others hold.
+fn left_behind(reference: &Reference, generation: Generation, file: &DeviceFile, world: &dyn World) -> Option<Fault> {
     match file.fate(reference.kind, reference.handle, generation) {
         Fate::Alive if !file.is_referred_elsewhere(generation) => {
             file.tell_orphan(generation).then(|| orphaned(world.sees_everyone(file)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Child, ChildKind, Context, ContextId, Subject, Thing, Tracker};
+use super::{Child, ChildKind, Context, ContextId, Subject, Tracker};
 use crate::check::Fault;
 use crate::rules::{Rule, Severity};
 
@@ -41,12 +41,12 @@ impl Tracker {
     pub(super) fn drop_children_of(&self, context: ContextId) -> Left {
         let mut gone = Vec::new();
         for mut shard in self.table.shards() {
-            shard.retain(|address, thing| match thing {
-                Thing::Child(child) if child.context == context => {
+            shard.retain_children(|address, child| {
+                let stays = child.context != context;
+                if !stays {
                     gone.push((address, child.clone()));
-                    false
                 }
-                _ => true,
+                stays
             });
         }
         for (_, child) in &gone {

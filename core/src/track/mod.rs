@@ -13,14 +13,18 @@ mod contexts;
 mod facts;
 mod file;
 mod fork;
+mod holders;
 mod inside;
 mod inventory;
+mod kept;
 mod leaks;
 mod left;
+mod parts;
 pub mod patience;
 mod record;
 mod reference;
 mod release;
+mod serials;
 mod table;
 
 pub use acquire::{BirthToken, Newborn};
@@ -30,24 +34,25 @@ pub use clue::{Clue, Elsewhere, Sighting};
 pub use context::{CLOSED_CONTEXTS, Context, ContextOrigin, ContextState, Contexts};
 pub use contexts::{CloseToken, Closed, OpenedContext};
 pub use facts::{Current, Death};
-pub use file::{DeviceFile, Newcomer};
+pub use file::{DeviceFile, Known, Newcomer};
 pub use fork::{ForkLocks, Inheritance};
+pub use holders::Holders;
 pub use inventory::{Live, Totals};
 pub use leaks::{Lost, LostExample, Moment};
 pub use left::Left;
-pub use record::{Alone, HolderFacts, Record};
-pub use reference::{ContextId, End, Failure, FileIndex, Mark, Origin, Reference, State};
+pub use record::{HolderFacts, Record};
+pub use reference::{ContextId, End, Failure, FileIndex, Here, Mark, Origin, Reference, State};
 pub use release::ReleaseToken;
 pub use table::{REMEMBERED_RELEASES, Table, Thing};
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+
+use serials::Serials;
 
 use crate::check::{Fault, Policy};
 use crate::ledger::{Handle, Kind};
-use patience::read;
 
 /// What the tracker asks of the process it is in. Everything here may answer "unknown".
 pub trait World: Sync {
@@ -136,8 +141,10 @@ pub struct Tracker {
     table: Table,
     contexts: RwLock<Contexts>,
     contexts_version: AtomicU64,
-    files: RwLock<Vec<Arc<DeviceFile>>>,
-    serial: AtomicU64,
+    files: boxcar::Vec<DeviceFile>,
+    /// Held while a device file is looked for and added.
+    adding: Mutex<()>,
+    serials: Serials,
 }
 
 impl Tracker {
@@ -149,23 +156,26 @@ impl Tracker {
             table: Table::default(),
             contexts: RwLock::default(),
             contexts_version: AtomicU64::new(contexts::new_version()),
-            files: RwLock::default(),
-            serial: AtomicU64::new(1),
+            files: boxcar::Vec::new(),
+            adding: Mutex::default(),
+            serials: Serials::from(1),
         }
     }
 
+    #[inline]
     fn next_serial(&self) -> u64 {
-        self.serial.fetch_add(1, Ordering::Relaxed)
+        self.serials.next()
     }
 
     /// The device file of this index.
-    pub fn file(&self, index: FileIndex) -> Option<Arc<DeviceFile>> {
-        read(&self.files).get(index.0 as usize).cloned()
+    #[inline]
+    pub fn file(&self, index: FileIndex) -> Option<&DeviceFile> {
+        self.files.get(index.0 as usize)
     }
 
     /// All device files met so far.
-    pub fn files(&self) -> Vec<Arc<DeviceFile>> {
-        read(&self.files).clone()
+    pub fn files(&self) -> impl Iterator<Item = &DeviceFile> {
+        self.files.iter().map(|(_, file)| file)
     }
 
     /// Judges by `policy`: what counts, and whether to refuse.

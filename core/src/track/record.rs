@@ -52,26 +52,38 @@ pub trait Record: Send {
     fn leave(&mut self);
 }
 
-/// The record of a process that sees only itself.
-#[derive(Default)]
-pub struct Alone(FileState);
+/// The record of a process that sees only itself. A device file may have several, each for its share of the handles: then
+/// no two number an event alike.
+pub struct Alone {
+    state: FileState,
+    last: u64,
+    step: u64,
+}
+
+impl Alone {
+    /// One of `parts` records.
+    pub(super) fn part(part: usize, parts: usize) -> Self {
+        Alone { state: FileState::new(), last: part as u64, step: parts as u64 }
+    }
+}
 
 impl Record for Alone {
     fn me(&self) -> HolderId {
         HolderId::default()
     }
     fn state(&self) -> &FileState {
-        &self.0
+        &self.state
     }
     fn state_mut(&mut self) -> &mut FileState {
-        &mut self.0
+        &mut self.state
     }
     fn set_lost(&mut self) {
-        self.0.set_lost();
+        self.state.set_lost();
     }
     fn tell(&mut self, event: &Event) {
         if event.is_shared() {
-            self.0.push(event);
+            self.last += self.step;
+            self.state.apply(self.last, event);
         }
     }
     fn refresh(&mut self) {}

@@ -14,6 +14,23 @@ pub struct Mark {
     pub time: u64,
 }
 
+/// The call under way: when and where it was made, as far as somebody asks.
+pub trait Here {
+    /// Where.
+    fn site(&self) -> Site;
+    /// When and where.
+    fn mark(&self) -> Mark;
+}
+
+impl Here for Mark {
+    fn site(&self) -> Site {
+        self.site
+    }
+    fn mark(&self) -> Mark {
+        *self
+    }
+}
+
 /// How a reference came to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
@@ -128,8 +145,8 @@ pub struct Reference {
     pub size: u64,
     /// Birth.
     pub born: Mark,
-    /// End, once released.
-    pub ended: Mark,
+    /// Where it ended, once released.
+    pub ended: Site,
     /// The last destroy that failed.
     pub failure: Option<Failure>,
     /// `verbsguard_name`.
@@ -138,6 +155,7 @@ pub struct Reference {
 
 impl Reference {
     /// A live one, of which nothing more is known.
+    #[inline(always)]
     pub fn new(kind: Kind, file: FileIndex, handle: u32, origin: Origin, born: Mark) -> Self {
         Reference {
             serial: 0,
@@ -160,7 +178,7 @@ impl Reference {
             busy_told: false,
             size: 0,
             born,
-            ended: Mark::default(),
+            ended: Site::NONE,
             failure: None,
             name: None,
         }

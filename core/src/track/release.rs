@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use verbsguard_lock::MutexGuard;
+
 use super::children::ended_unseen;
 use super::patience::read;
+use super::table::Shard;
 use super::{
-    ChildKind, End, Failure, FileIndex, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
+    ChildKind, End, Failure, FileIndex, Here, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
 };
 use crate::check::{self, Fault, ReleaseView, errno};
 use crate::ledger::{Generation, How, Kind};
@@ -61,28 +64,45 @@ impl Tracker {
         address: usize,
         kind: Kind,
         end: End,
-        mark: Mark,
+        here: &dyn Here,
         world: &dyn World,
     ) -> Verdict<ReleaseToken> {
-        let mut since = None;
+        match self.look(address, kind, end, here, world) {
+            Look::Done(verdict) => verdict,
+            Look::Unknown => self.release_of_unknown(address),
+            Look::Wait => self.begin_racing_release(address, kind, end, here, world),
+        }
+    }
+
+    /// Waits for the outcome of the other thread's release.
+    #[cold]
+    fn begin_racing_release(
+        &self,
+        address: usize,
+        kind: Kind,
+        end: End,
+        here: &dyn Here,
+        world: &dyn World,
+    ) -> Verdict<ReleaseToken> {
+        let since = Instant::now();
         loop {
-            match self.look(address, kind, end, mark, world) {
+            match self.look(address, kind, end, here, world) {
                 Look::Done(verdict) => return verdict,
                 Look::Unknown => return self.release_of_unknown(address),
-                Look::Wait if since.get_or_insert_with(Instant::now).elapsed() > RACE_PATIENCE => {
-                    return Verdict::forward(None);
-                }
-                Look::Wait => std::thread::sleep(Duration::from_micros(50)),
+                Look::Wait if since.elapsed() > RACE_PATIENCE => return Verdict::forward(None),
+                // A sleep would end a thread that is being cancelled.
+                Look::Wait => std::thread::yield_now(),
             }
         }
     }
 
-    fn look(&self, address: usize, kind: Kind, end: End, mark: Mark, world: &dyn World) -> Look {
+    #[inline(always)]
+    fn look(&self, address: usize, kind: Kind, end: End, here: &dyn Here, world: &dyn World) -> Look {
         let mut shard = self.table.at(address);
-        let reference = match shard.get(address) {
+        let thing = shard.get(address);
+        let reference = match &thing {
             None => return Look::Unknown,
             Some(Thing::Child(child)) => {
-                let child = child.clone();
                 drop(shard);
                 let wrong = child.kind != ChildKind::ParentDomain || end == End::Unimport;
                 let faults = if wrong { vec![Fault::refused(Rule::WrongKind, errno::EINVAL)] } else { Vec::new() };
@@ -92,9 +112,9 @@ impl Tracker {
             Some(Thing::Reference(reference)) => reference,
         };
         if reference.kind != kind && reference.is_live() {
-            let reference = Box::new(reference.clone());
             let faults = vec![Fault::refused(Rule::WrongKind, errno::EINVAL)];
-            return Look::Done(self.verdict(faults, || Subject::Reference(address, reference.clone()), || None));
+            let subject = || Subject::Reference(address, Box::new(reference.clone()));
+            return Look::Done(self.verdict(faults, subject, || None));
         }
         match reference.state {
             State::Dying(_) if self.policy.waits_for_racing_release() => return Look::Wait,
@@ -114,9 +134,16 @@ impl Tracker {
         let view = self.release_view(reference, end, world);
         let others = view.others;
         let faults = check::release(&view, end);
+        let is_live = reference.is_live();
+        // An unimport of a UMEM frees a struct and cannot fail: the outcome need not be waited for.
+        let is_certain = (kind, end) == (Kind::Umem, End::Unimport) && is_live;
+        if is_certain && faults.is_empty() {
+            self.end_now(shard, address, reference, end, here);
+            return Look::Done(Verdict::forward(None));
+        }
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
-        let verdict = self.verdict(faults, subject, || {
-            reference.is_live().then_some(ReleaseToken {
+        let mut verdict = self.verdict(faults, subject, || {
+            is_live.then(|| ReleaseToken {
                 address,
                 serial: reference.serial,
                 kind,
@@ -130,24 +157,44 @@ impl Tracker {
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
-            // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
-            if let Some(reference) = shard.reference_mut(address, token.serial) {
-                reference.state = State::Dying(end);
-                reference.busy_told |= verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy);
+            if is_certain {
+                self.end_now(shard, address, reference, end, here);
+                verdict.outcome = Ok(None);
+                return Look::Done(verdict);
             }
-            self.announce(&token, mark);
+            // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
+            shard.set_state(address, token.serial, State::Dying(end));
+            if verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy) {
+                shard.change(address, token.serial, |reference| reference.busy_told = true);
+            }
+            self.announce(&token, here);
         }
         Look::Done(verdict)
     }
 
+    #[inline]
+    fn end_now(
+        &self,
+        mut shard: MutexGuard<'_, Shard>,
+        address: usize,
+        reference: &Reference,
+        end: End,
+        here: &dyn Here,
+    ) {
+        shard.end(address, reference.serial, end, here.site());
+        drop(shard);
+        if let Some(file) = self.file(reference.file) {
+            file.released((reference.serial, reference.generation), reference.origin, how(end), here);
+        }
+    }
+
     fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
-        let file = self.file(reference.file);
-        let (fate, others) = match (&file, reference.generation) {
-            (Some(file), Some(generation)) => {
-                // Who else there is matters to a destroy, and to giving up what one owns.
-                let gives_up = end == End::Unimport && reference.origin == Origin::Owned;
+        // What became of the object and who else there is matters to a destroy, and to giving up what one owns.
+        let gives_up = end == End::Unimport && reference.origin == Origin::Owned;
+        let (fate, others) = match (self.file(reference.file), reference.generation) {
+            (Some(file), Some(generation)) if end == End::Destroy || gives_up => {
                 let fate = file.fate(reference.kind, reference.handle, generation);
-                let others = (end == End::Destroy || gives_up) && file.has_others(generation);
+                let others = file.has_others(generation);
                 // Seldom: what one gives up and nobody is known to have, somebody who does not tell may have.
                 (fate, others || gives_up && fate == check::Fate::Alive && !world.tells_everyone(file))
             }
@@ -175,9 +222,9 @@ impl Tracker {
         world.is_reborn(reference, address, &|context| self.is_open_context(context))
     }
 
-    fn announce(&self, token: &ReleaseToken, mark: Mark) {
+    fn announce(&self, token: &ReleaseToken, here: &dyn Here) {
         if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
-            file.dying(token.kind, token.handle, victim, mark);
+            file.dying(token.kind, token.handle, victim, here.mark());
         }
     }
 
@@ -204,11 +251,7 @@ impl Tracker {
         if let Some(victim) = token.victim {
             file.destroyed(token.kind, token.handle, victim, mark);
         }
-        let how = match token.end {
-            End::Destroy => How::Destroyed,
-            End::Unimport => How::Unimported,
-        };
-        file.released((token.serial, token.generation), token.origin, how, mark);
+        file.released((token.serial, token.generation), token.origin, how(token.end), &mark);
         match ended {
             Some(reference) => {
                 let rule = match token.kind {
@@ -225,40 +268,46 @@ impl Tracker {
     /// Marks the reference as released, unless the provider ignored the call.
     fn end_reference(&self, token: &ReleaseToken, mark: Mark, world: &dyn World) -> Ended {
         let mut shard = self.table.at(token.address);
-        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Ended::Done(None) };
-        if token.end == End::Unimport && reference.parent_domains > 0 && world.is_intact(reference, token.address) {
-            reference.state = State::Live;
-            return Ended::Ignored(Subject::Reference(token.address, Box::new(reference.clone())));
+        let Some(reference) = shard.reference(token.address).filter(|now| now.serial == token.serial) else {
+            return Ended::Done(None);
+        };
+        if token.end == End::Unimport && reference.parent_domains > 0 && world.is_intact(&reference, token.address) {
+            shard.set_state(token.address, token.serial, State::Live);
+            return Ended::Ignored(Subject::Reference(token.address, Box::new(reference)));
         }
-        reference.state = State::Released(token.end);
-        reference.ended = mark;
-        let shared = (token.end == End::Destroy && token.others).then(|| Box::new(reference.clone()));
-        shard.remember_released(token.address, token.serial);
-        Ended::Done(shared)
+        shard.end(token.address, token.serial, token.end, mark.site);
+        let shared = token.end == End::Destroy && token.others;
+        Ended::Done(
+            shared.then(|| Box::new(Reference { state: State::Released(token.end), ended: mark.site, ..reference })),
+        )
     }
 
     fn roll_back(&self, token: ReleaseToken, error: i32, mark: Mark) -> Vec<(Fault, Subject)> {
         if let (Some(victim), Some(file)) = (token.victim, self.file(token.file)) {
             file.revived(token.kind, token.handle, victim);
         }
-        let mut shard = self.table.at(token.address);
-        let Some(reference) = shard.reference_mut(token.address, token.serial) else { return Vec::new() };
-        reference.state = State::Live;
-        if self.file(token.file).is_some_and(|file| file.note_errno(error) || file.is_gone()) {
+        self.table.at(token.address).set_state(token.address, token.serial, State::Live);
+        let Some(file) = self.file(token.file) else { return Vec::new() };
+        if file.note_errno(error) || file.is_gone() {
             return Vec::new();
         }
-        if let (errno::ENOENT, Some(file), Some(generation)) = (error, self.file(token.file), token.generation) {
+        if let (errno::ENOENT, Some(generation)) = (error, token.generation) {
             // Nothing has this handle: the object went where nobody saw it.
             file.vanished(token.kind, token.handle, generation, mark);
         }
-        reference.failure = Some(Failure { errno: error, mark, told: false });
+        let failed = |reference: &mut Reference| {
+            reference.failure = Some(Failure { errno: error, mark, told: false });
+            Box::new(reference.clone())
+        };
+        let Some(reference) = self.table.at(token.address).change(token.address, token.serial, failed) else {
+            return Vec::new();
+        };
         let rule = match token.kind {
             Kind::Pd if error == errno::EBUSY => Rule::PdDeallocBusy,
             Kind::Umem => Rule::UmemDeregFailed,
             Kind::Pd => return Vec::new(),
         };
-        let subject = Subject::Reference(token.address, Box::new(reference.clone()));
-        drop(shard);
+        let subject = Subject::Reference(token.address, reference);
         self.counted(vec![(Fault::forwarded(rule, Severity::Note), subject)])
     }
 
@@ -268,5 +317,12 @@ impl Tracker {
             .into_iter()
             .flat_map(|(fault, subject)| self.policy.apply(vec![fault]).into_iter().map(move |f| (f, subject.clone())))
             .collect()
+    }
+}
+
+fn how(end: End) -> How {
+    match end {
+        End::Destroy => How::Destroyed,
+        End::Unimport => How::Unimported,
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
+use verbsguard_lock::{Mutex, MutexGuard};
 
-use super::patience::lock;
-use super::{Child, Reference};
+use super::kept::Kept;
+use super::{Child, End, Reference, State};
+use crate::site::Site;
 
 /// How many released addresses are remembered in all. Beyond, the oldest are forgotten, and a second release through
 /// one of those goes unreported.
@@ -33,100 +34,165 @@ impl Thing {
     }
 }
 
-/// One shard of the table.
+/// One shard of the table. Alone in its cache lines, so that threads at work on two do not disturb each other.
+#[repr(align(128))]
 #[derive(Default, Debug)]
 pub struct Shard {
-    things: FxHashMap<usize, Thing>,
+    things: FxHashMap<usize, Kept>,
+    /// Releases in their order; of one address the latest counts.
     released: VecDeque<(usize, u64)>,
+    /// How many references that have ended are kept.
+    dead: usize,
 }
 
 impl Shard {
-    /// What stands at `address`.
-    pub fn get(&self, address: usize) -> Option<&Thing> {
-        self.things.get(&address)
+    /// How many releases are remembered here.
+    const REMEMBERED: usize = REMEMBERED_RELEASES / SHARDS;
+
+    /// What stands at `address`: a copy.
+    #[inline(always)]
+    pub fn get(&self, address: usize) -> Option<Thing> {
+        self.things.get(&address).map(Kept::open)
     }
 
-    /// The reference at `address`.
-    pub fn reference(&self, address: usize) -> Option<&Reference> {
-        match self.things.get(&address) {
-            Some(Thing::Reference(reference)) => Some(reference),
-            _ => None,
+    /// The reference at `address`: a copy.
+    #[inline]
+    pub fn reference(&self, address: usize) -> Option<Reference> {
+        self.things.get(&address)?.reference()
+    }
+
+    #[inline]
+    fn kept(&mut self, address: usize, serial: u64) -> Option<&mut Kept> {
+        self.things.get_mut(&address).filter(|kept| kept.serial() == serial)
+    }
+
+    /// Changes the reference at `address`, if it is still the one with this serial.
+    pub fn change<R>(&mut self, address: usize, serial: u64, change: impl FnOnce(&mut Reference) -> R) -> Option<R> {
+        let kept = self.kept(address, serial)?;
+        let mut reference = kept.reference()?;
+        let answer = change(&mut reference);
+        *kept = Kept::of(Thing::Reference(reference));
+        Some(answer)
+    }
+
+    /// Sets where that reference stands, short of its end.
+    #[inline]
+    pub fn set_state(&mut self, address: usize, serial: u64, state: State) {
+        if let Some(kept) = self.kept(address, serial) {
+            kept.set_state(state);
         }
     }
 
-    /// The reference at `address`, to change, if it is still the one with this serial.
-    pub fn reference_mut(&mut self, address: usize, serial: u64) -> Option<&mut Reference> {
-        match self.things.get_mut(&address) {
-            Some(Thing::Reference(reference)) if reference.serial == serial => Some(reference),
-            _ => None,
+    /// That reference has ended: remembers so, and forgets the oldest such.
+    #[inline]
+    pub fn end(&mut self, address: usize, serial: u64, end: End, site: Site) {
+        let Some(kept) = self.kept(address, serial) else { return };
+        let was_dead = kept.is_dead();
+        kept.end(end, site);
+        self.dead += usize::from(!was_dead);
+        match self.released.back_mut() {
+            // An allocator gives back at once what was freed last.
+            Some(last) if last.0 == address => last.1 = serial,
+            _ => self.released.push_back((address, serial)),
+        }
+        if self.dead > Self::REMEMBERED || self.released.len() > 2 * Self::REMEMBERED {
+            self.forget_oldest();
         }
     }
 
-    /// Puts a thing at `address`; what was there before has ended without our seeing it.
+    #[cold]
+    fn forget_oldest(&mut self) {
+        while self.dead > Self::REMEMBERED
+            && let Some((address, serial)) = self.released.pop_front()
+        {
+            if self.is_dead(address, serial) {
+                self.things.remove(&address);
+                self.dead -= 1;
+            }
+        }
+        if self.released.len() > 2 * Self::REMEMBERED {
+            let Shard { things, released, .. } = self;
+            released.retain(|(address, serial)| {
+                things.get(address).is_some_and(|kept| kept.serial() == *serial && kept.is_dead())
+            });
+        }
+    }
+
+    fn is_dead(&self, address: usize, serial: u64) -> bool {
+        self.things.get(&address).is_some_and(|kept| kept.serial() == serial && kept.is_dead())
+    }
+
+    /// Puts a thing at `address`. Answers what was there before and has ended without our seeing it.
+    #[inline(always)]
     pub fn put(&mut self, address: usize, thing: Thing) -> Option<Thing> {
-        self.things.insert(address, thing)
+        let before = self.things.insert(address, Kept::of(thing))?;
+        if before.is_dead() {
+            self.dead -= 1;
+            return None;
+        }
+        Some(before.open())
     }
 
     /// Takes the thing with this serial away.
     pub fn take(&mut self, address: usize, serial: u64) -> Option<Thing> {
-        if self.things.get(&address)?.serial() == serial { self.things.remove(&address) } else { None }
+        self.kept(address, serial)?;
+        let kept = self.things.remove(&address)?;
+        self.dead -= usize::from(kept.is_dead());
+        Some(kept.open())
     }
 
-    /// Remembers that the reference with this serial has been released, and forgets the oldest such.
-    pub fn remember_released(&mut self, address: usize, serial: u64) {
-        self.released.push_back((address, serial));
-        if self.released.len() > REMEMBERED_RELEASES / SHARDS
-            && let Some((address, serial)) = self.released.pop_front()
-            && self.reference(address).is_some_and(|old| old.serial == serial && !old.is_live())
-        {
-            self.things.remove(&address);
+    /// All things, with addresses: copies.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Thing)> {
+        self.things.iter().map(|(address, kept)| (*address, kept.open()))
+    }
+
+    /// Visits all references, to change them, but for whether they live.
+    pub fn each_reference(&mut self, mut visit: impl FnMut(usize, &mut Reference)) {
+        for (address, kept) in &mut self.things {
+            if let Some(mut reference) = kept.reference() {
+                visit(*address, &mut reference);
+                *kept = Kept::of(Thing::Reference(reference));
+            }
         }
     }
 
-    /// All things, with addresses.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Thing)> {
-        self.things.iter().map(|(address, thing)| (*address, thing))
-    }
-
-    /// All things, to change.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Thing)> {
-        self.things.iter_mut().map(|(address, thing)| (*address, thing))
-    }
-
-    /// Keeps only what `keep` says.
-    pub fn retain(&mut self, mut keep: impl FnMut(usize, &Thing) -> bool) {
-        self.things.retain(|address, thing| keep(*address, thing));
+    /// Keeps only the children that `keep` says.
+    pub fn retain_children(&mut self, mut keep: impl FnMut(usize, &Child) -> bool) {
+        self.things.retain(|address, kept| match kept {
+            Kept::Child(child) => keep(*address, child),
+            Kept::Plain(_) | Kept::Whole(_) => true,
+        });
     }
 }
 
 /// The table.
-#[derive(Debug)]
 pub struct Table {
     shards: Vec<Mutex<Shard>>,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Table { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        Table::of((0..SHARDS).map(|_| Shard::default()).collect())
     }
 }
 
 impl Table {
     /// Locks the shard of `address`. Hold one shard at a time.
+    #[inline]
     pub fn at(&self, address: usize) -> MutexGuard<'_, Shard> {
         // Structs are at least 16 bytes apart; multiply so that the upper bits choose.
         let mixed = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        lock(&self.shards[(mixed >> 58) as usize])
+        self.shards[(mixed >> 58) as usize].lock()
     }
 
     /// The shards one after the other.
     pub fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
-        self.shards.iter().map(lock)
+        self.shards.iter().map(Mutex::lock)
     }
 
     /// All shards locked at once, for fork.
     pub fn lock_all(&self) -> Vec<MutexGuard<'_, Shard>> {
-        self.shards.iter().map(lock).collect()
+        self.shards.iter().map(Mutex::lock).collect()
     }
 
     /// The same without waiting.
@@ -137,5 +203,76 @@ impl Table {
     /// A table of what another had in its shards.
     pub fn of(shards: Vec<Shard>) -> Table {
         Table { shards: shards.into_iter().map(Mutex::new).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Kind;
+    use crate::track::{FileIndex, Mark, Origin};
+
+    fn shard() -> Shard {
+        Shard::default()
+    }
+
+    fn reference(serial: u64) -> Thing {
+        let reference = Reference::new(Kind::Pd, FileIndex(0), 1, Origin::Imported, Mark::default());
+        Thing::Reference(Reference { serial, ..reference })
+    }
+
+    /// Made and released at `address`.
+    fn cycle(shard: &mut Shard, address: usize, serial: u64) {
+        assert!(shard.put(address, reference(serial)).is_none());
+        shard.end(address, serial, End::Unimport, Site::NONE);
+    }
+
+    #[test]
+    fn the_latest_released_addresses_are_remembered_and_no_more() {
+        let mut shard = shard();
+        let most = Shard::REMEMBERED;
+        for address in 0..3 * most {
+            cycle(&mut shard, address, address as u64);
+        }
+        let kept = (0..3 * most).filter(|address| shard.reference(*address).is_some()).collect::<Vec<_>>();
+        assert_eq!(kept, (2 * most..3 * most).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_busy_address_does_not_push_others_out() {
+        let mut shard = shard();
+        cycle(&mut shard, 1, 1);
+        for round in 0..10 * Shard::REMEMBERED {
+            cycle(&mut shard, 2 + round % 2, 2 + round as u64);
+        }
+        assert!(shard.reference(1).is_some_and(|released| !released.is_live()));
+        assert!(shard.released.len() <= 2 * Shard::REMEMBERED);
+        assert_eq!(shard.dead, 3);
+    }
+
+    #[test]
+    fn the_living_are_never_forgotten() {
+        let mut shard = shard();
+        shard.put(1, reference(1));
+        cycle(&mut shard, 2, 2);
+        // The address is in use again.
+        shard.put(2, reference(3));
+        for address in 3..3 + 3 * Shard::REMEMBERED {
+            cycle(&mut shard, address, address as u64 + 1);
+        }
+        for (address, serial) in [(1, 1), (2, 3)] {
+            assert!(shard.reference(address).is_some_and(|now| now.is_live() && now.serial == serial));
+        }
+    }
+
+    #[test]
+    fn what_was_taken_away_is_not_counted() {
+        let mut shard = shard();
+        cycle(&mut shard, 1, 1);
+        assert!(shard.take(1, 2).is_none());
+        assert!(shard.take(1, 1).is_some());
+        assert_eq!(shard.dead, 0);
+        assert!(shard.put(1, reference(3)).is_none());
+        assert!(shard.put(1, reference(4)).is_some_and(|before| before.serial() == 3), "it was live");
     }
 }

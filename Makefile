@@ -24,9 +24,9 @@ header:
 kernel-lab:
 	@scripts/kernel-lab
 
-# Programs that others wrote, guarded on the emulated device; brings them (150 MB and more). Not part of `make check`.
+# Programs that others wrote, guarded on the emulated device; brings them (most of a gigabyte). Not part of `make check`.
 foreign: all
-	@VERBSGUARD_FOREIGN=1 cargo test --locked -p verbsguard-tests --test foreign
+	@VERBSGUARD_FOREIGN=1 cargo test --locked --no-fail-fast -p verbsguard-tests --test foreign --test wheels
 
 # Random programs and random kills without end, until something fails (docs/testing.md).
 soak:

@@ -47,8 +47,8 @@ impl Provider {
         }
     }
 
-    fn copies(self) -> &'static boxcar::Vec<Copy> {
-        static COPIES: [boxcar::Vec<Copy>; 2] = [boxcar::Vec::new(), boxcar::Vec::new()];
+    fn copies(self) -> &'static boxcar::Vec<Loaded> {
+        static COPIES: [boxcar::Vec<Loaded>; 2] = [boxcar::Vec::new(), boxcar::Vec::new()];
         &COPIES[self as usize]
     }
 
@@ -58,7 +58,7 @@ impl Provider {
     }
 
     /// The first copy: the one that an option names, or the first that a call was for, or the one of the usual name.
-    fn first(self) -> Option<&'static Copy> {
+    fn first(self) -> Option<&'static Loaded> {
         self.chosen();
         if self.copies().count() == 0 {
             self.add(load(self.soname())?);
@@ -78,9 +78,9 @@ impl Provider {
     }
 
     /// The place of a copy among those that are known.
-    fn add(self, new: Copy) -> usize {
+    fn add(self, new: Loaded) -> usize {
         let copies = self.copies();
-        let known = |copy: &Copy| copies.iter().find(|(_, known)| *known == copy).map(|(place, _)| place);
+        let known = |copy: &Loaded| copies.iter().find(|(_, known)| *known == copy).map(|(place, _)| place);
         // Two threads may add one at once: the earlier place is everybody's.
         let place = known(&new).unwrap_or_else(|| known(&copies[copies.push(new)]).unwrap_or(0));
         MET[self as usize].fetch_max(place + 1, Ordering::Release);
@@ -114,25 +114,25 @@ struct LinkMap {
 
 /// A library that was loaded: the loader's link map, which is glibc's handle too once it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Copy(*mut c_void);
+struct Loaded(*mut c_void);
 // SAFETY: a handle of dlopen may be used from any thread.
-unsafe impl Send for Copy {}
+unsafe impl Send for Loaded {}
 // SAFETY: as above; dlvsym takes the loader's own lock.
-unsafe impl Sync for Copy {}
+unsafe impl Sync for Loaded {}
 
 /// dladdr1(3): tell of the link map.
 const RTLD_DL_LINKMAP: c_int = 2;
 
-impl Copy {
+impl Loaded {
     /// The library that has code or data at this address.
-    fn at(address: usize) -> Option<Copy> {
+    fn at(address: usize) -> Option<Loaded> {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
         let mut map: *mut c_void = std::ptr::null_mut();
         // SAFETY: any address may be asked about; the answer goes to two variables of ours.
         let found = unsafe {
             libc::dladdr1(address as *const c_void, info.as_mut_ptr(), (&raw mut map).cast(), RTLD_DL_LINKMAP)
         };
-        (found != 0 && !map.is_null()).then_some(Copy(map))
+        (found != 0 && !map.is_null()).then_some(Loaded(map))
     }
 
     /// Where the function is. The library is open: one that was only loaded because another needs it is no handle yet.
@@ -166,7 +166,7 @@ impl Copy {
 
     /// Whether it is a copy of that library, and not one that merely needs a copy.
     fn is_of(self, provider: Provider) -> bool {
-        self.ask(provider.hallmark()).and_then(Copy::at) == Some(self)
+        self.ask(provider.hallmark()).and_then(Loaded::at) == Some(self)
     }
 
     /// Keeps it loaded for good: a program may dlclose a library while we hold pointers into it.
@@ -182,13 +182,13 @@ impl Copy {
 }
 
 /// A library as the program has it, or else as the loader finds it.
-fn load(name: &CStr) -> Option<Copy> {
+fn load(name: &CStr) -> Option<Loaded> {
     let pinned = libc::RTLD_NOW | libc::RTLD_NODELETE;
     let open = |flags| {
         // SAFETY: loading libibverbs or libmlx5 runs their constructors, as the program's own use of them does.
         unsafe { Library::open(Some(std::ffi::OsStr::from_bytes(name.to_bytes())), flags) }.ok()
     };
-    open(pinned | libc::RTLD_NOLOAD).or_else(|| open(pinned)).map(|library| Copy(library.into_raw()))
+    open(pinned | libc::RTLD_NOLOAD).or_else(|| open(pinned)).map(|library| Loaded(library.into_raw()))
 }
 
 /// What tells which copy a call is for. Addresses are the program's own, and may be anything.
@@ -268,21 +268,37 @@ fn ask(provider: Provider, symbol: Symbol, owner: Owner, sight: Sight) -> Option
 
 /// The copy that made what a call names.
 fn maker(provider: Provider, owner: Owner, sight: Sight) -> Option<usize> {
+    if sight != Sight::Blind
+        && let Some(place) = of_tracked(provider, owner)
+    {
+        return Some(place);
+    }
     match owner {
-        Owner::Context(context) => of_context(provider, context),
-        Owner::Object(object) => of_object(provider, object, sight),
-        Owner::Named(place) => of_object(provider, word(place)?, sight),
+        Owner::Context(context) => of_context(provider, context, word),
+        Owner::Object(object) => of_object(provider, object),
+        Owner::Named(place) => of_object(provider, word(place)?),
         Owner::Device(device) => of_device(provider, device),
         Owner::Descriptor | Owner::Caller => None,
     }
 }
 
-fn of_object(provider: Provider, object: usize, sight: Sight) -> Option<usize> {
+/// The same where the tracker knows the context, and that it is open: then its memory is there.
+fn of_tracked(provider: Provider, owner: Owner) -> Option<usize> {
+    let tracker = &crate::guard::existing()?.tracker;
+    let context = match owner {
+        Owner::Context(context) => context,
+        Owner::Object(object) => tracker.context_of(object)?,
+        Owner::Named(_) | Owner::Device(_) | Owner::Descriptor | Owner::Caller => return None,
+    };
+    // SAFETY: an open context of the program's, within the size that it says it has.
+    let read = |address: usize| Some(unsafe { std::ptr::read_volatile(address as *const usize) });
+    if tracker.is_open_context(context) { of_context(provider, context, read) } else { None }
+}
+
+fn of_object(provider: Provider, object: usize) -> Option<usize> {
     // What is no context there holds no address of a copy's code.
     let places = [0, offset_of!(Mlx5dvDevxUmem, context)];
-    let held = places.into_iter().find_map(|offset| of_context(provider, word(object.checked_add(offset)?)?));
-    let tracked = || of_context(provider, crate::guard::existing()?.tracker.context_of(object)?);
-    held.or_else(|| if sight == Sight::Blind { None } else { tracked() })
+    places.into_iter().find_map(|offset| of_context(provider, word(object.checked_add(offset)?)?, word))
 }
 
 /// The word at an address, if it can be read.
@@ -290,9 +306,9 @@ fn word(address: usize) -> Option<usize> {
     peek::pointer::<c_void>(address).map(|found| found.addr())
 }
 
-/// The copy of which a context is.
-fn of_context(provider: Provider, context: usize) -> Option<usize> {
-    let at = |offset: isize| word(context.checked_add_signed(offset)?);
+/// The copy of which a context is; `read` gives the word at an address.
+fn of_context(provider: Provider, context: usize, read: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    let at = |offset: isize| read(context.checked_add_signed(offset)?);
     let before = |offset: usize| at(offset.cast_signed() - offset_of!(VerbsContextTail, context).cast_signed());
     let code = match provider {
         Provider::Mlx5 => at((offset_of!(IbvContext, ops) + offset_of!(IbvContextOps, compat_alloc_pd)).cast_signed())?,
@@ -311,7 +327,7 @@ fn of_context(provider: Provider, context: usize) -> Option<usize> {
 pub fn made(context: *mut IbvContext) -> bool {
     let [verbs, _] = [Provider::Verbs, Provider::Mlx5].map(|provider| {
         provider.chosen();
-        of_context(provider, context.addr())
+        of_context(provider, context.addr(), word)
     });
     verbs.is_some()
 }
@@ -353,7 +369,7 @@ fn of_address(provider: Provider, address: usize) -> Option<usize> {
     if let Some((.., place)) = known {
         return Some(place);
     }
-    let copy = Copy::at(address).filter(|copy| copy.is_of(provider))?;
+    let copy = Loaded::at(address).filter(|copy| copy.is_of(provider))?;
     copy.pin()?;
     let place = provider.add(copy);
     ADDRESSES.push((provider, address, place));
@@ -362,13 +378,13 @@ fn of_address(provider: Provider, address: usize) -> Option<usize> {
 
 /// Where the loader would have bound a caller's reference: in the global order, or else in the caller's own libraries.
 fn bound(provider: Provider, symbol: Symbol) -> Option<usize> {
-    let caller = crate::stacks::caller().and_then(Copy::at);
+    let caller = crate::stacks::caller().and_then(Loaded::at);
     if let Some(caller) = caller.filter(|caller| caller.is_of(provider)) {
         caller.pin()?;
         return Some(provider.add(caller));
     }
     // The guard comes before all others in the global order.
-    let found = Copy(libc::RTLD_NEXT).find(symbol).or_else(|| caller?.ask(symbol))?;
+    let found = Loaded(libc::RTLD_NEXT).find(symbol).or_else(|| caller?.ask(symbol))?;
     of_address(provider, found)
 }
 
@@ -385,3 +401,6 @@ pub fn look_up(provider: Provider, symbol: Symbol, place: usize, may_load: bool)
 pub fn count(provider: Provider) -> usize {
     provider.copies().count()
 }
+
+#[cfg(test)]
+mod tests;

@@ -212,6 +212,28 @@ fn a_ledger_tells_what_the_dead_left() {
 }
 
 #[test]
+fn what_a_log_tells_a_ledger_does_not_tell_again() {
+    let dir = TempDir::new().expect("a directory");
+    let (ledgers, logs) = (dir.path().join("ledgers"), dir.path().join("logs"));
+    fs::create_dir(&logs).expect("a directory");
+    let (owner, living) = (join(&ledgers, 50), join(&ledgers, 51));
+    let generation = make(&owner, 1);
+    let (kind, handle, holder) = (Kind::Pd, Handle(1), owner.me());
+    owner.append(&Event::Mourned { kind, handle, generation, holder }).expect("appended");
+    owner.leave(Stamp::default());
+    let errors = |paths: &[&Path]| {
+        let paths = paths.iter().map(|path| path.to_str().expect("text"));
+        let arguments: Vec<&str> = ["report", "--format", "json"].into_iter().chain(paths).collect();
+        lines(&verbsguard(&arguments)).last().expect("totals")["errors"].clone()
+    };
+    assert_eq!(errors(&[&ledgers]), 1);
+    log(&logs, 50, &[leak(50, 1)]);
+    assert_eq!(errors(&[&logs]), 1);
+    assert_eq!(errors(&[&ledgers, &logs]), 1);
+    living.leave(Stamp::default());
+}
+
+#[test]
 #[ignore = "the process that another test starts"]
 fn a_process_that_is_killed() {
     let dir = std::env::var_os("VERBSGUARD_TEST_DIR").expect("given");

@@ -29,7 +29,7 @@ int main(void)
 	guards(dlvsym(mlx5, "mlx5dv_devx_umem_reg", "MLX5_1.7"));
 	guards(dlvsym(mlx5, "mlx5dv_devx_umem_reg_ex", "MLX5_1.19"));
 	MUST(is_real(dlvsym(verbs, "ibv_get_device_list", "IBVERBS_1.1")));
-	MUST(is_real(dlvsym(mlx5, "mlx5dv_init_obj", "MLX5_1.2")));
+	MUST(is_real(dlvsym(mlx5, "mlx5dv_query_device", "MLX5_1.0")));
 	MUST(!dlvsym(verbs, "ibv_alloc_pd", "IBVERBS_1.8"));
 
 	ASK_AT(unimport_pd_function, verbs, "ibv_unimport_pd", "IBVERBS_1.10")(NULL);

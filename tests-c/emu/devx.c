@@ -3,6 +3,7 @@
  */
 #include "objects.h"
 
+#include <dlfcn.h>
 #include <poll.h>
 
 enum { CREATE_MKEY = 0x200, CREATE_CQ = 0x400, QUERY_QP = 0x50b, ALLOC_PD = 0x800, CREATE_TIR = 0x900, MODIFY_TIS = 0x913,
@@ -65,6 +66,34 @@ static void keys(void)
 	LIVE("devx_obj", 1);
 	ANSWERS(0, mlx5dv_destroy_mkey(mkey));
 	ANSWERS(0, ibv_dereg_mr(mr));
+}
+
+static void keys_of_other_kinds(void)
+{
+	struct mlx5dv_mkey_init_attr signature = { .pd = pd, .max_entries = 4, .create_flags =
+		MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | MLX5DV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE };
+	struct mlx5dv_mkey_init_attr encrypted = { .pd = pd, .max_entries = 4, .create_flags =
+		MLX5DV_MKEY_INIT_ATTR_FLAGS_INDIRECT | MLX5DV_MKEY_INIT_ATTR_FLAGS_CRYPTO };
+	struct mlx5dv_dek_init_attr init = {
+		.key_size = MLX5DV_CRYPTO_KEY_SIZE_128, .key_purpose = MLX5DV_CRYPTO_KEY_PURPOSE_AES_XTS, .pd = pd,
+		.opaque = "seen", .comp_mask = MLX5DV_DEK_INIT_ATTR_CRYPTO_LOGIN,
+	};
+	struct mlx5dv_dek_attr told = { 0 };
+	struct mlx5dv_mkey *keys[2];
+	struct mlx5dv_dek *dek;
+
+	NEED(keys[0] = mlx5dv_create_mkey(&signature));
+	/* A signature has a state for the memory and one for the wire. */
+	LIVE("devx_obj", 3);
+	NEED(keys[1] = mlx5dv_create_mkey(&encrypted));
+	NEED(keys[0]->lkey && keys[0]->lkey != keys[1]->lkey);
+	NEED(dek = mlx5dv_dek_create(context, &init));
+	ANSWERS(0, mlx5dv_dek_query(dek, &told));
+	NEED(told.state == MLX5DV_DEK_STATE_READY && !strcmp(told.opaque, init.opaque));
+	ANSWERS(0, mlx5dv_dek_destroy(dek));
+	ANSWERS(0, mlx5dv_destroy_mkey(keys[1]));
+	ANSWERS(0, mlx5dv_destroy_mkey(keys[0]));
+	LIVE("devx_obj", 0);
 }
 
 /* What the kernel made can be asked for by the same way. */
@@ -130,6 +159,22 @@ static void in_background(void)
 	ANSWERS(0, mlx5dv_devx_obj_destroy(object));
 }
 
+/*
+ * A handle for hints to DMA, from rdma-core 61 on. Its call fills a word that is reserved elsewhere: a kernel without the
+ * method does not look at it.
+ */
+static void hints_to_dma(void)
+{
+	struct {
+		uint32_t comp_mask, cpu_id;
+		uint8_t ph, memory_type;
+	} init = { .comp_mask = 7, .memory_type = 1 };
+	void *(*alloc_dmah)(struct ibv_context *, void *) = dlsym(RTLD_DEFAULT, "ibv_alloc_dmah");
+
+	if (alloc_dmah)
+		REFUSED(EOPNOTSUPP, alloc_dmah(context, &init));
+}
+
 /* Never ENOTTY or EPROTONOSUPPORT, which stand for an old kernel. */
 static void refused(void)
 {
@@ -161,9 +206,11 @@ int main(void)
 	NEED(pd = ibv_alloc_pd(context));
 	objects();
 	keys();
+	keys_of_other_kinds();
 	of_a_queue_pair();
 	events();
 	in_background();
+	hints_to_dma();
 	refused();
 	removed();
 	ANSWERS(0, ibv_dealloc_pd(pd));

@@ -4,6 +4,7 @@
  */
 #include "objects.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -155,6 +156,39 @@ static void pages(void)
 	LIVE("pp", 0);
 }
 
+/* The table of packet rates has few entries. */
+static void exhausted(void)
+{
+	struct mlx5dv_pp *rates[200];
+	char bytes_of_one[16] = { 0 };
+	int count = 0;
+
+	while (count < 200 && (rates[count] = mlx5dv_pp_alloc(context, sizeof(bytes_of_one), bytes_of_one, 0)))
+		count++;
+	NEED(count == 127 && errno == ENOMEM);
+	mlx5dv_pp_free(rates[60]);
+	NEED(rates[60] = mlx5dv_pp_alloc(context, sizeof(bytes_of_one), bytes_of_one, 0));
+	while (count--)
+		mlx5dv_pp_free(rates[count]);
+	LIVE("pp", 0);
+}
+
+/* Memory that libmlx5 provides, where it does (from rdma-core 64 on). */
+static void provided_memory(void)
+{
+	void *(*alloc_buf)(struct ibv_pd *, size_t, void **) = dlsym(RTLD_DEFAULT, "ibv_alloc_buf");
+	void (*free_buf)(void *) = dlsym(RTLD_DEFAULT, "ibv_free_buf");
+	struct ibv_mr *mr;
+	void *buf, *start;
+
+	if (!alloc_buf)
+		return;
+	NEED(free_buf && (start = alloc_buf(pd, PAGE, &buf)));
+	NEED(mr = ibv_reg_mr(pd, start, PAGE, IBV_ACCESS_LOCAL_WRITE));
+	ANSWERS(0, ibv_dereg_mr(mr));
+	free_buf(buf);
+}
+
 static void removed(void)
 {
 	struct ibv_dm *dm = new_dm(64);
@@ -179,6 +213,8 @@ int main(void)
 	moved_regions();
 	windows();
 	pages();
+	exhausted();
+	provided_memory();
 	removed();
 	ANSWERS(0, ibv_dealloc_pd(pd));
 	close_context(context);

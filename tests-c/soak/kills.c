@@ -266,11 +266,11 @@ static void work(int worker, uint64_t seed)
 			make();
 		else if (what < 15)
 			publish();
-		else if (what < 22)
+		else if (what < 20)
 			import();
-		else if (what < 29)
+		else if (what < 26)
 			end_one();
-		else if (what < 31)
+		else if (what < 28)
 			reg_or_dereg();
 		else
 			alone();

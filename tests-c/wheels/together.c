@@ -1,5 +1,5 @@
 /*
- * NIXL's UCX with the copies that its wheel brings, and NCCL with the machine's, in one process and by turns.
+ * NCCL with the machine's copies, and NIXL's UCX with those that its wheel brings, in one process and by turns.
  *
  * expect: none
  */
@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 	char *ucx[] = { argv[0], argv[1], NULL };
 
 	MUST(argc > 2);
-	MUST(ucx_main(2, ucx) == 0);
 	MUST(nccl_main(argc - 1, argv + 1) == 0);
-	return ucx_main(2, ucx);
+	MUST(ucx_main(2, ucx) == 0);
+	return nccl_main(argc - 1, argv + 1);
 }

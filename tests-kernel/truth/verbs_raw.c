@@ -80,6 +80,8 @@ static bool spoil(struct message *message, const char *how)
 		message->attrs[0].flags |= 0x8000;
 	else if (!strcmp(how, "attr-reserved"))
 		message->attrs[0].attr_data.reserved = 1;
+	else if (!strcmp(how, "method-and-attr"))
+		message->header.method_id = 0x1fff, message->attrs[0].attr_data.reserved = 1;
 	else if (!strcmp(how, "handle-length"))
 		message->attrs[0].len = 4;
 	else if (!strcmp(how, "handle-wide"))

@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
     ("garbage", Matter::Inside("garbage"), "a ledger file is damaged", 1),
     ("scribble", Matter::Inside("scribble"), "not all that happened", 3),
     ("truncated", Matter::Inside("truncated"), "a ledger file is damaged", 1),
-    ("version", Matter::Inside("version"), "a ledger file is of version 2, which this version cannot read", 1),
+    ("version", Matter::Inside("version"), "which this version cannot read", 1),
     ("owner", Matter::Inside("owner"), "permission denied", 1),
     ("folder_owner", Matter::Inside("folder-owner"), "is not a folder of this user", 2),
     ("link", Matter::Inside("link"), "cannot append", 1),
@@ -84,7 +84,22 @@ pub fn trials(bench: &Arc<Bench>) -> Outcome<Vec<Trial>> {
         let (bench, program, case) = (bench.clone(), program.clone(), *case);
         trial_or(unfit(case.1), format!("degraded::{}", case.0), move || holds(&bench, &program, case))
     };
-    Ok(CASES.iter().map(trial).collect())
+    let mut trials: Vec<Trial> = CASES.iter().map(trial).collect();
+    let bench = bench.clone();
+    trials.push(trial_or(None, "degraded::unless_asked".into(), move || says_nothing_unasked(&bench, &program)));
+    Ok(trials)
+}
+
+/// Without `verbose=1` a ledger that cannot be had is nobody's business.
+fn says_nothing_unasked(bench: &Bench, program: &Path) -> Outcome {
+    let folder = fresh(&bench.folder.join("unless_asked"))?;
+    let ledger = folder.join("ledger");
+    a_file(&ledger).map_err(|error| error.to_string())?;
+    let done = run::run(program, &folder, &["-o", &format!("ledger={}", ledger.display())], &[])?;
+    if done.end != End::Status(0) || !done.stderr.is_empty() {
+        return Err(format!("ended with {:?} and said: {}", done.end, done.stderr));
+    }
+    Ok(())
 }
 
 /// Why a case cannot be tried here.

@@ -19,17 +19,21 @@ pub struct Program {
 /// The folders whose programs the runner runs.
 const FOLDERS: &[&str] = &["misuse", "legal", "options", "process", "across"];
 
-/// Every program, by name.
+/// Every program that the runner runs, by name.
 pub fn all() -> Outcome<Vec<Program>> {
+    let found = FOLDERS.iter().map(|folder| of(folder)).collect::<Outcome<Vec<_>>>()?;
+    Ok(found.concat())
+}
+
+/// The programs of one folder, by name.
+pub fn of(folder: &str) -> Outcome<Vec<Program>> {
+    let path = project().join("tests-c").join(folder);
+    let entries = std::fs::read_dir(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut programs = Vec::new();
-    for folder in FOLDERS {
-        let path = project().join("tests-c").join(folder);
-        let entries = std::fs::read_dir(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        for entry in entries {
-            let source = entry.map_err(|error| error.to_string())?.path();
-            if source.extension().is_some_and(|extension| extension == "c") {
-                programs.push(read(folder, &source)?);
-            }
+    for entry in entries {
+        let source = entry.map_err(|error| error.to_string())?.path();
+        if source.extension().is_some_and(|extension| extension == "c") {
+            programs.push(read(folder, &source)?);
         }
     }
     programs.sort_by(|one, other| one.name.cmp(&other.name));

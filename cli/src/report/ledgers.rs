@@ -9,8 +9,8 @@ use verbsguard_ledger::{Found, FoundHolder, open_all};
 
 use super::merge::{Life, Merged, Seen, Who};
 
-/// Counts what dead holders left, in every device file of a ledger.
-pub fn read(path: &Path, merged: &mut Merged) {
+/// Counts what dead holders left, in every device file of a ledger. `beside_logs`: what a process told of is in its log.
+pub fn read(path: &Path, merged: &mut Merged, beside_logs: bool) {
     let mut symbols = Symbols::default();
     for found in open_all(path) {
         merged.ledgers += 1;
@@ -20,6 +20,7 @@ pub fn read(path: &Path, merged: &mut Merged) {
             timeline.lives.extend(found.state.objects().map(|object| life(&found, object)));
         }
         let mut objects: Vec<&Object> = found.state.living().collect();
+        objects.retain(|object| !(beside_logs && object.mourned));
         objects.sort_unstable_by_key(|object| object.generation);
         objects.into_iter().for_each(|object| judge(&found, object, merged, &mut symbols));
     }

@@ -59,13 +59,14 @@ impl Report {
         }
         let timeline = (self.format == Format::Perfetto).then(Timeline::default);
         let mut merged = Merged { timeline, ..Merged::default() };
+        let beside_logs = sources.iter().any(|source| matches!(source, Source::Log(_)));
         let mut progress = Progress::new(sources.len());
         for source in &sources {
             match source {
                 Source::Log(path) => {
                     logs::read(path, &mut merged, &mut progress).map_err(|error| named(path, &error))?
                 }
-                Source::Ledger(path) => ledgers::read(path, &mut merged),
+                Source::Ledger(path) => ledgers::read(path, &mut merged, beside_logs),
             }
             progress.next();
         }

@@ -244,7 +244,8 @@ pub(super) const TEXTS: &[Text] = &[
     Text {
         rule: Rule::UnimportOfOwned,
         what: "The unimport is called on what this process allocated or registered itself. A warning where no other \
-               live reference is known; else a note, for then it is a hand-over.",
+               live reference is known and every process that holds the device file tells what it has; else a note, \
+               for then it is a hand-over, or may be one.",
         why: "Unimport frees the struct only. The kernel object stays, and with no reference left nobody can free it \
               before the device file is closed.",
         guard: Guard::Forwarded,

@@ -99,7 +99,9 @@ impl Tracker {
                 reference.context_closed = true;
                 if reference.may_be_lost() && !file.is_gone() {
                     judge_closed(&mut groups, address, reference, lives_on);
-                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation) {
+                    if let (Kind::Pd, true, Some(generation)) = (reference.kind, lives_on, reference.generation)
+                        && !file.has_others(generation)
+                    {
                         self.mourn(reference_lost(true), file, (reference.kind, reference.handle, generation));
                     }
                 }

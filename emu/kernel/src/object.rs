@@ -101,6 +101,8 @@ pub enum Space {
     Rate,
     /// Sets of queue counters.
     CounterSet,
+    /// States of signatures.
+    Signature,
     /// All else that the firmware makes.
     Firmware,
 }
@@ -113,7 +115,9 @@ impl Space {
             Space::Pd => (0x20, 1 << 20),
             Space::Umem => (1, 1 << 18),
             Space::Key => (0x10, 1 << 23),
-            Space::Cq | Space::Srq | Space::Table | Space::Domain | Space::Firmware => (0x10, 1 << 20),
+            Space::Cq | Space::Srq | Space::Table | Space::Domain | Space::Signature | Space::Firmware => {
+                (0x10, 1 << 20)
+            }
             Space::Qp => (0x40, 1 << 20),
             Space::Page => (1, 1 << 16),
             Space::Rate | Space::CounterSet => (1, 1 << 7),

@@ -91,7 +91,7 @@ impl Model {
         });
         let id = if let What::Umem(id) = object.what { id } else { 0 };
         let maker = self.join(who, join).holder;
-        let known = Known { kind, handle, id, exported: false, alive: true, maker, end: None };
+        let known = Known { kind, handle, id, exported: false, alive: true, maker, end: None, mourned: false };
         self.files[file].known.insert(object.uid, known);
         self.files[file].last.insert((kind, handle), object.uid);
         let reference = self.add(who, kind, (context, join), handle, Some(object.uid), true);

@@ -36,7 +36,7 @@ impl Model {
         let _ = self.kernel.destroy(file, found.uar, What::Uar);
         self.lost_with(who, context, lives_on);
         if lives_on {
-            let orphans = self.take_orphans(who, found.join, true);
+            let orphans = self.take_orphans(who, found.join, true, certain);
             self.says_orphans(who, orphans, certain);
         }
         let left = self.processes[who].mrs.values().filter(|mr| mr.context == context).count();
@@ -72,6 +72,13 @@ impl Model {
             let told = self.judge_failure(who, id);
             if reference.kind == Kind::Pd && (lives_on || !told) {
                 self.says(who, if lives_on { "error" } else { "warning" }, "reference-lost");
+            }
+            if let (Kind::Pd, true, Some(uid)) = (reference.kind, lives_on, reference.uid) {
+                let file = self.join(who, reference.join).file;
+                let others = self.own(who, reference.join, uid) > 1 || self.is_referred_elsewhere(who, file, uid);
+                if !others {
+                    self.mourn(file, uid);
+                }
             }
         }
         for reference in self.processes[who].references.values_mut().filter(|one| one.context == context) {
@@ -128,7 +135,7 @@ impl Model {
         for join in 0..self.processes[who].joins.len() {
             if self.join(who, join).here && self.is_held_elsewhere(who, join) {
                 let certain = self.sees_everyone(who, join);
-                let orphans = self.take_orphans(who, join, false);
+                let orphans = self.take_orphans(who, join, false, certain);
                 self.says_orphans(who, orphans, certain);
             }
         }

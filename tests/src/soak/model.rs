@@ -55,6 +55,8 @@ pub(super) struct Known {
     pub maker: Holder,
     /// Who destroyed it.
     pub end: Option<Who>,
+    /// Somebody told for certain that it is lost.
+    pub mourned: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -297,8 +299,9 @@ impl Model {
         Fate::Dead { replaced, by: object.end.filter(|by| *by != who) }
     }
 
-    /// Live objects of a device file to which nobody refers, that this process is to tell of.
-    pub(super) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool) -> usize {
+    /// Live objects of a device file to which nobody refers, that this process is to tell of: where nobody told for
+    /// certain before, or where it had one of them.
+    pub(super) fn take_orphans(&mut self, who: Who, join: usize, besides_own: bool, certain: bool) -> usize {
         let here = self.join(who, join).clone();
         let known = self.files[here.file].known.clone();
         let is_ours = |uid: &Uid, object: &Known| {
@@ -310,9 +313,25 @@ impl Model {
             .map(|(uid, _)| *uid)
             .filter(|uid| !self.is_referred_elsewhere(who, here.file, *uid))
             .filter(|uid| !besides_own || self.own(who, join, *uid) == 0)
+            .filter(|uid| !known[uid].mourned || self.holds_itself(who, join, *uid))
             .collect();
         let told = &mut self.processes[who].joins[join].told;
-        orphans.into_iter().filter(|uid| told.insert(*uid)).count()
+        let orphans: Vec<Uid> = orphans.into_iter().filter(|uid| told.insert(*uid)).collect();
+        if certain {
+            orphans.iter().for_each(|uid| self.mourn(here.file, *uid));
+        }
+        orphans.len()
+    }
+
+    /// Somebody tells for certain that an object is lost.
+    pub(super) fn mourn(&mut self, file: usize, uid: Uid) {
+        self.files[file].known.entry(uid).and_modify(|object| object.mourned = true);
+    }
+
+    /// A live reference of its own, not inherited.
+    fn holds_itself(&self, who: Who, join: usize, uid: Uid) -> bool {
+        let mut references = self.processes[who].references.values();
+        references.any(|one| one.live && !one.inherited && one.join >= join && one.uid == Some(uid))
     }
 
     fn lives(&self, file: usize, holder: Holder) -> bool {

@@ -20,6 +20,7 @@ fn makes(opcode: u16) -> Option<Space> {
         0x500 | 0x904 | 0x908 => Space::Qp,
         // Shared receive queues, with and without a domain.
         0x700 | 0x705 => Space::Srq,
+        0x600 => Space::Signature,
         // Sets of queue counters.
         0x771 => Space::CounterSet,
         0x800 => Space::Pd,
@@ -43,11 +44,32 @@ fn command(call: &Call<'_>, input: u16) -> Answer<Vec<u8>> {
     if command.len() < HEAD || call.room(input + 1) < HEAD { Err(libc::EINVAL) } else { Ok(command) }
 }
 
-/// MLX5_IB_METHOD_DEVX_OTHER: no capabilities, and nothing to tell.
+/// MLX5_IB_METHOD_DEVX_OTHER: a few capabilities, and nothing else to tell.
 pub fn other(client: &Client, call: &Call<'_>) -> Answer<()> {
+    const QUERY_CAPABILITIES: [u8; 2] = [1, 0];
     client.with_context(|_, _| Ok(()))?;
-    call.output(DRIVER + 1, &[]);
+    let command = call.input(DRIVER)?;
+    // The general ones; the lowest bit says whether as they are or as they could be.
+    let is_general = matches!(*command.get(6..8).unwrap_or_default(), [0, 0 | 1]);
+    match command.starts_with(&QUERY_CAPABILITIES) && is_general {
+        true => call.output(DRIVER + 1, &capabilities()),
+        false => call.output(DRIVER + 1, &[]),
+    }
     call.flush()
+}
+
+/// The bits of the general capabilities (mlx5_ifc.h: cmd_hca_cap) for what libmlx5 makes by DEVX objects alone: keys with
+/// signatures and encryption, and keys to encrypt with.
+fn capabilities() -> Vec<u8> {
+    const SIGNATURE: [usize; 2] = [535, 1152];
+    const AES_XTS: [usize; 2] = [1009, 1129];
+    /// Types of general objects are a number of 64 bits; encryption keys are type 12.
+    const ENCRYPTION_KEYS: usize = 1024 + 63 - 12;
+    let mut answer = vec![0; 4096];
+    for bit in [SIGNATURE, AES_XTS].concat().into_iter().chain([ENCRYPTION_KEYS]) {
+        answer[HEAD + bit / 8] |= 0x80 >> (bit % 8);
+    }
+    answer
 }
 
 /// MLX5_IB_METHOD_DEVX_OBJ_CREATE.
@@ -60,9 +82,10 @@ pub fn create(client: &Client, call: &Call<'_>) -> Answer<()> {
         let object = Object::new(Type::Devx).numbered(space, number).with(More::Made(command));
         Ok((ufile.add(object), number))
     })?;
-    // Status and syndrome, then the number, in the low bits of its word.
-    let mut answer = vec![0; HEAD];
-    answer[8..12].copy_from_slice(&number.to_be_bytes());
+    // Status and syndrome, then the number, in the low bits of its word; that of a signature's state comes later.
+    let mut answer = vec![0; HEAD + 4];
+    let at = if space == Space::Signature { HEAD } else { 8 };
+    answer[at..at + 4].copy_from_slice(&number.to_be_bytes());
     call.new_handle(DRIVER, handle)?;
     call.output(DRIVER + 2, &answer);
     announce(client, call, handle, Type::Devx)

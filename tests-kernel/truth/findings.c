@@ -94,15 +94,6 @@ static void take_line(const char *line)
 	group->lines = lines;
 }
 
-static bool has_error(const struct group *like)
-{
-	for (int i = 0; i < group_count; i++)
-		if (!strcmp(groups[i].who, like->who) && !strcmp(groups[i].rule, like->rule) &&
-		    !strcmp(groups[i].severity, "error"))
-			return true;
-	return false;
-}
-
 /* found WHO SEVERITY RULE ACTION [xN] [of WHO]: the findings that it is about, whether there are any or not. */
 static struct group *about(const struct step *step)
 {
@@ -113,9 +104,6 @@ static struct group *about(const struct step *step)
 	snprintf(like.who, WORD, "%s", step->words[1]);
 	snprintf(like.rule, WORD, "%s", step->words[3]);
 	snprintf(like.severity, WORD, "%s", step->words[2]);
-	/* Where it depends on how fast the machine is. */
-	if (!strcmp(like.severity, "error|note"))
-		snprintf(like.severity, WORD, "%s", has_error(&like) ? "error" : "note");
 	snprintf(like.action, WORD, "%s", step->words[4]);
 	return group_of(&like);
 }

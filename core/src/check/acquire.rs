@@ -75,11 +75,14 @@ pub struct BlobView {
     pub stale: bool,
     /// Everything that could have happened to this device file was seen (rules.md, "The history is whole").
     pub history_is_whole: bool,
+    /// All other device files were looked at. Who has not does not know that nobody exported it.
+    pub looked_everywhere: bool,
 }
 
 /// Judges an imported blob that is not of [the same](is_same) UMEM: foreign, stale, forged; the first that holds.
 pub fn blob(view: BlobView) -> Fault {
-    let severity = if view.history_is_whole { Severity::Error } else { Severity::Note };
+    let certain = view.history_is_whole && view.looked_everywhere;
+    let severity = if certain { Severity::Error } else { Severity::Note };
     let rule = if view.live_in_other_file {
         Rule::UmemBlobForeign
     } else if view.stale {

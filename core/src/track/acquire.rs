@@ -169,13 +169,13 @@ impl Tracker {
         world: &dyn World,
     ) -> (BlobView, Option<Sighting>) {
         let elsewhere = self.sighted(here, (new.kind, new.handle, new.second_id), world);
-        // Who has not looked everywhere does not know that nobody exported it.
-        let looked = !matches!(elsewhere, Elsewhere::NotAllSeen);
+        let looked_everywhere = !matches!(elsewhere, Elsewhere::NotAllSeen);
         let sighting = elsewhere.sighting();
         let view = BlobView {
             live_in_other_file: sighting.is_some(),
             stale: current.is_some(),
-            history_is_whole: looked && world.history_is_whole(here),
+            history_is_whole: world.history_is_whole(here),
+            looked_everywhere,
         };
         (view, sighting)
     }

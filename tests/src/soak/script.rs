@@ -47,7 +47,7 @@ impl Program {
         for step in &self.steps {
             let before = model.clone();
             match model.take(step) {
-                Some(outcome) => add(&mut text, (step, self.device), &outcome, &before, &model),
+                Some(outcome) => add(&mut text, step, &outcome, &before, &model),
                 None => model = before,
             }
         }
@@ -55,7 +55,7 @@ impl Program {
     }
 }
 
-fn add(text: &mut String, (step, device): (&Step, Device), outcome: &Outcome, before: &Model, after: &Model) {
+fn add(text: &mut String, step: &Step, outcome: &Outcome, before: &Model, after: &Model) {
     let arrow = if outcome.answer.is_empty() { String::new() } else { format!(" -> {}", outcome.answer) };
     for line in lines(step, before, after) {
         let _ = writeln!(text, "  {line}");
@@ -65,15 +65,12 @@ fn add(text: &mut String, (step, device): (&Step, Device), outcome: &Outcome, be
         let _ = writeln!(text, "{arrow}");
     }
     for found in &outcome.found {
-        let _ = writeln!(text, "    {}", found_line(found, device));
+        let _ = writeln!(text, "    {}", found_line(found));
     }
 }
 
-fn found_line(found: &Found, device: Device) -> String {
+fn found_line(found: &Found) -> String {
     let Found { who, severity, rule, action, count, of } = found;
-    // Looking for what a blob may be of elsewhere takes longer than it may on an emulated processor: then it is less sure.
-    let hurried = device == Device::Real && ["umem-blob-forged", "umem-blob-stale"].contains(&rule.as_str());
-    let severity = if hurried { "error|note" } else { severity };
     let many = if *count > 1 { format!(" x{count}") } else { String::new() };
     let of = of.map(|of| format!(" of {}", letter(of))).unwrap_or_default();
     format!("found {} {severity} {rule} {action}{many}{of}", letter(*who))

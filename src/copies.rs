@@ -268,21 +268,37 @@ fn ask(provider: Provider, symbol: Symbol, owner: Owner, sight: Sight) -> Option
 
 /// The copy that made what a call names.
 fn maker(provider: Provider, owner: Owner, sight: Sight) -> Option<usize> {
+    if sight != Sight::Blind
+        && let Some(place) = of_tracked(provider, owner)
+    {
+        return Some(place);
+    }
     match owner {
-        Owner::Context(context) => of_context(provider, context),
-        Owner::Object(object) => of_object(provider, object, sight),
-        Owner::Named(place) => of_object(provider, word(place)?, sight),
+        Owner::Context(context) => of_context(provider, context, word),
+        Owner::Object(object) => of_object(provider, object),
+        Owner::Named(place) => of_object(provider, word(place)?),
         Owner::Device(device) => of_device(provider, device),
         Owner::Descriptor | Owner::Caller => None,
     }
 }
 
-fn of_object(provider: Provider, object: usize, sight: Sight) -> Option<usize> {
+/// The same where the tracker knows the context, and that it is open: then its memory is there.
+fn of_tracked(provider: Provider, owner: Owner) -> Option<usize> {
+    let tracker = &crate::guard::existing()?.tracker;
+    let context = match owner {
+        Owner::Context(context) => context,
+        Owner::Object(object) => tracker.context_of(object)?,
+        Owner::Named(_) | Owner::Device(_) | Owner::Descriptor | Owner::Caller => return None,
+    };
+    // SAFETY: an open context of the program's, within the size that it says it has.
+    let read = |address: usize| Some(unsafe { std::ptr::read_volatile(address as *const usize) });
+    if tracker.is_open_context(context) { of_context(provider, context, read) } else { None }
+}
+
+fn of_object(provider: Provider, object: usize) -> Option<usize> {
     // What is no context there holds no address of a copy's code.
     let places = [0, offset_of!(Mlx5dvDevxUmem, context)];
-    let held = places.into_iter().find_map(|offset| of_context(provider, word(object.checked_add(offset)?)?));
-    let tracked = || of_context(provider, crate::guard::existing()?.tracker.context_of(object)?);
-    held.or_else(|| if sight == Sight::Blind { None } else { tracked() })
+    places.into_iter().find_map(|offset| of_context(provider, word(object.checked_add(offset)?)?, word))
 }
 
 /// The word at an address, if it can be read.
@@ -290,9 +306,9 @@ fn word(address: usize) -> Option<usize> {
     peek::pointer::<c_void>(address).map(|found| found.addr())
 }
 
-/// The copy of which a context is.
-fn of_context(provider: Provider, context: usize) -> Option<usize> {
-    let at = |offset: isize| word(context.checked_add_signed(offset)?);
+/// The copy of which a context is; `read` gives the word at an address.
+fn of_context(provider: Provider, context: usize, read: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    let at = |offset: isize| read(context.checked_add_signed(offset)?);
     let before = |offset: usize| at(offset.cast_signed() - offset_of!(VerbsContextTail, context).cast_signed());
     let code = match provider {
         Provider::Mlx5 => at((offset_of!(IbvContext, ops) + offset_of!(IbvContextOps, compat_alloc_pd)).cast_signed())?,
@@ -311,7 +327,7 @@ fn of_context(provider: Provider, context: usize) -> Option<usize> {
 pub fn made(context: *mut IbvContext) -> bool {
     let [verbs, _] = [Provider::Verbs, Provider::Mlx5].map(|provider| {
         provider.chosen();
-        of_context(provider, context.addr())
+        of_context(provider, context.addr(), word)
     });
     verbs.is_some()
 }

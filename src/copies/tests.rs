@@ -35,8 +35,8 @@ fn what_is_no_context_and_no_device_has_no_copy() {
     let middle = std::ptr::from_ref(&words[128]).addr();
     for provider in [Provider::Verbs, Provider::Mlx5] {
         for address in [middle, 0, 8, usize::MAX] {
-            assert_eq!(of_context(provider, address), None, "{address:#x}");
-            assert_eq!(of_object(provider, address, Sight::Blind), None, "{address:#x}");
+            assert_eq!(of_context(provider, address, word), None, "{address:#x}");
+            assert_eq!(of_object(provider, address), None, "{address:#x}");
             assert_eq!(of_device(provider, address), None, "{address:#x}");
         }
     }

@@ -44,6 +44,7 @@ static void work_queues(void)
 
 static void tables(void)
 {
+	static struct ibv_wq *many[4096];
 	struct ibv_wq *queues[2] = { new_wq(), new_wq() };
 	struct ibv_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 1, .ind_tbl = queues };
 	uint8_t key[40] = { 1 };
@@ -71,6 +72,17 @@ static void tables(void)
 	ANSWERS(0, ibv_destroy_rwq_ind_table(table));
 	fail_next("create_rwq_ind_table", EAGAIN);
 	REFUSED(EAGAIN, ibv_create_rwq_ind_table(context, &init));
+	/* The largest, whose command is longer than a message between shim and daemon; and one too large. */
+	for (int i = 0; i < 4096; i++)
+		many[i] = queues[i % 2];
+	init.ind_tbl = many;
+	init.log_ind_tbl_size = 12;
+	REFUSED(EINVAL, ibv_create_rwq_ind_table(context, &init));
+	init.log_ind_tbl_size = 11;
+	NEED(table = ibv_create_rwq_ind_table(context, &init));
+	ANSWERS(EBUSY, ibv_destroy_wq(queues[1]));
+	ANSWERS(0, ibv_destroy_rwq_ind_table(table));
+	init.ind_tbl = queues;
 	init.log_ind_tbl_size = 0;
 	NEED(table = ibv_create_rwq_ind_table(context, &init));
 	ANSWERS(0, ibv_destroy_wq(queues[1]));

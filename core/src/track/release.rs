@@ -31,9 +31,17 @@ pub struct ReleaseToken {
     victim: Option<Generation>,
     end: End,
     others: bool,
+    /// It is recorded already.
+    is_done: bool,
 }
 
 impl ReleaseToken {
+    fn done(address: usize, reference: &Reference, end: End) -> Self {
+        let Reference { serial, kind, file, handle, generation, origin, .. } = *reference;
+        let (victim, others) = (None, false);
+        ReleaseToken { address, serial, kind, file, handle, generation, origin, victim, end, others, is_done: true }
+    }
+
     /// What the manual page calls the argument.
     pub fn argument(&self) -> &'static str {
         crate::describe::noun(self.kind)
@@ -138,8 +146,8 @@ impl Tracker {
         // An unimport of a UMEM frees a struct and cannot fail: the outcome need not be waited for.
         let is_certain = (kind, end) == (Kind::Umem, End::Unimport) && is_live;
         if is_certain && faults.is_empty() {
-            self.end_now(shard, address, reference, end, here);
-            return Look::Done(Verdict::forward(None));
+            let done = self.end_now(shard, address, reference, end, here);
+            return Look::Done(Verdict::forward(Some(done)));
         }
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
         let mut verdict = self.verdict(faults, subject, || {
@@ -154,12 +162,12 @@ impl Tracker {
                 victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
                 end,
                 others,
+                is_done: false,
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
             if is_certain {
-                self.end_now(shard, address, reference, end, here);
-                verdict.outcome = Ok(None);
+                verdict.outcome = Ok(Some(self.end_now(shard, address, reference, end, here)));
                 return Look::Done(verdict);
             }
             // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
@@ -180,12 +188,13 @@ impl Tracker {
         reference: &Reference,
         end: End,
         here: &dyn Here,
-    ) {
+    ) -> ReleaseToken {
         shard.end(address, reference.serial, end, here.site());
         drop(shard);
         if let Some(file) = self.file(reference.file) {
             file.released((reference.serial, reference.generation), reference.origin, how(end), here);
         }
+        ReleaseToken::done(address, reference, end)
     }
 
     fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
@@ -236,6 +245,9 @@ impl Tracker {
         mark: Mark,
         world: &dyn World,
     ) -> Vec<(Fault, Subject)> {
+        if token.is_done {
+            return Vec::new();
+        }
         let file = self.file(token.file);
         if error != 0 {
             return self.roll_back(token, error, mark);

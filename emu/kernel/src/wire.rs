@@ -100,13 +100,15 @@ impl Talk {
 
     /// copy_from_user.
     pub fn read(&self, address: u64, length: usize) -> Answer<Vec<u8>> {
-        if length == 0 {
-            return Ok(Vec::new());
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length {
+            let part = (length - bytes.len()).min(PAYLOAD_MAX / 2);
+            let mut pair = [0; 16];
+            put_words(&mut pair, &[address.wrapping_add(bytes.len() as u64), part as u64]);
+            let answer = self.ask([command::READ, 0, 0, 0, 0], &pair)?;
+            bytes.extend_from_slice(answer.bytes.get(8..8 + part).ok_or(libc::EIO)?);
         }
-        let mut pair = [0; 16];
-        put_words(&mut pair, &[address, length as u64]);
-        let answer = self.ask([command::READ, 0, 0, 0, 0], &pair)?;
-        answer.bytes.get(8..8 + length).map(<[u8]>::to_vec).ok_or(libc::EIO)
+        Ok(bytes)
     }
 
     /// copy_to_user, for several places.
@@ -114,7 +116,7 @@ impl Talk {
         for &(address, bytes) in places {
             for (index, chunk) in bytes.chunks(PAYLOAD_MAX / 2).enumerate() {
                 let mut payload = vec![0; 16];
-                put_words(&mut payload, &[address + (index * PAYLOAD_MAX / 2) as u64, chunk.len() as u64]);
+                put_words(&mut payload, &[address.wrapping_add((index * PAYLOAD_MAX / 2) as u64), chunk.len() as u64]);
                 payload.extend_from_slice(chunk);
                 payload.resize(payload.len().next_multiple_of(8), 0);
                 self.ask([command::WRITE, 0, 0, 0, 0], &payload)?;

@@ -121,6 +121,11 @@ struct reply actor_receive(int actor)
 	return reply;
 }
 
+void actor_is_born(int actor, pid_t pid)
+{
+	actors[actor].pid = pid;
+}
+
 /* Also one that another actor forked, which only that one can wait for. */
 static bool ends_within(int actor, int ms)
 {

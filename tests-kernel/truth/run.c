@@ -133,6 +133,8 @@ static bool call(struct playing *play, int actor)
 	reply = actor_receive(actor);
 	if (!reply.result)
 		remember(actor, request.target, &reply.value);
+	if (!reply.result && !strcmp(request.verb, "fork"))
+		actor_is_born(need_actor(play->step, request.args[0].text), reply.value.id);
 	return judge(play, reply.result);
 }
 

@@ -71,6 +71,8 @@ struct reply {
 void actors_start(const bool wanted[ACTORS]);
 bool actor_send(int actor, const struct request *request);
 struct reply actor_receive(int actor);
+/* Another actor has forked it. */
+void actor_is_born(int actor, pid_t pid);
 void actor_kill(int actor);
 void actor_quit(int actor);
 bool actor_exit(int actor);

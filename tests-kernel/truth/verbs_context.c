@@ -68,6 +68,7 @@ static void fork_actor(struct call *call)
 	if (!child)
 		actor_serve(call->request->args[0].text[0] - 'A');
 	answered(call, child < 0 ? errno : 0);
+	call->reply->value.id = child;
 }
 
 static void exit_now(struct call *call)

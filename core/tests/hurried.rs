@@ -40,7 +40,7 @@ fn a_blob_that_may_be_of_elsewhere_is_no_object_here() {
     let tracker = Tracker::new(Policy(Options::default()), Me::default());
     let file = tracker.find_or_add_file(|_| false, |index| DeviceFile::new(index, "1".into(), None, None));
     let opened = OpenedContext { address: CONTEXT, device: "mlx5_0".into(), cmd_fd: 3, origin: ContextOrigin::Opened };
-    tracker.opened(opened, &file, Mark::default());
+    tracker.opened(opened, file, Mark::default());
     let token = tracker.begin_birth(CONTEXT).outcome.unwrap().unwrap();
     let new = Newborn {
         address: 0x2000,

@@ -123,6 +123,13 @@ pub fn umem(address: usize) -> Option<Mlx5dvDevxUmem> {
     unsafe { read(address) }.read()
 }
 
+/// Whether the bytes of the umem at `address` that no field takes are zero. libmlx5 gets its structs from calloc and writes
+/// fields only; in a freed one the allocator's list of free pieces stands over them.
+pub fn is_as_made(address: usize) -> bool {
+    // SAFETY: integers: any bytes are valid.
+    unsafe { read::<[u32; 2]>(address) }.read().is_some_and(|[_umem_id, filler]| filler == 0)
+}
+
 /// The pointer at `address`, if it can be read.
 pub fn pointer<T>(address: usize) -> Option<*mut T> {
     // SAFETY: a pointer: any bytes are valid.

@@ -125,10 +125,9 @@ impl World {
 
 impl track::World for World {
     fn is_reborn(&self, reference: &Reference, address: usize, open_context: &dyn Fn(usize) -> bool) -> bool {
-        match fields(reference.kind, address) {
-            Some((context, handle)) => handle < PLAUSIBLE_HANDLE && open_context(context),
-            None => false,
-        }
+        let is_as_made = reference.kind == Kind::Pd || peek::is_as_made(address);
+        let fields = fields(reference.kind, address).filter(|_| is_as_made);
+        fields.is_some_and(|(context, handle)| handle < PLAUSIBLE_HANDLE && open_context(context))
     }
 
     fn is_intact(&self, reference: &Reference, address: usize) -> bool {

@@ -17,7 +17,7 @@ use verbsguard_tests::expect::{End, Log};
 use verbsguard_tests::program::{self, Program};
 use verbsguard_tests::rdma_core::RdmaCore;
 use verbsguard_tests::soak::{self, Device, kills};
-use verbsguard_tests::{Outcome, built, findings, project, tap};
+use verbsguard_tests::{Outcome, built, findings, project, run, tap};
 
 /// The rdma-core in the machine.
 const VERSION: u32 = 65;
@@ -218,7 +218,8 @@ fn command(program: &Program) -> String {
     words.extend(expectation.run.iter().cloned());
     words.push("-- ./program".into());
     let exports = expectation.env.iter().map(|(name, value)| format!("export {name}='{value}'\n"));
-    exports.collect::<String>() + &words.join(" ") + "\n"
+    let (scribble, byte) = run::SCRIBBLE;
+    format!("export {scribble}={byte}\n{}{}\n", exports.collect::<String>(), words.join(" "))
 }
 
 /// What the machine printed of one program.

@@ -101,6 +101,9 @@ impl View {
             let segment = segment.or_insert_with(|| Follower::new(Journal::new(&self.folder, self.file, holder)));
             segment.follow(&self.folder, &mut self.state, Some(holder), &mut listing);
         }
+        // Who ends a reference by a destroy tells of the destroy first. With objects read last, none is seen live whose
+        // last reference has ended so.
+        self.refresh();
     }
 
     /// Whether a holder lives. What is dead stays dead, so that is asked once.

@@ -3,6 +3,7 @@
  * of them need not be what was meant.
  *
  * expect: error pd-handle-foreign in ibv_import_pd (pd_handle) forwarded by B at allocs
+ * lab: no, the machine is too slow for the time that the guard looks elsewhere
  * shows: more device files have one of this number
  */
 #include "actors.h"

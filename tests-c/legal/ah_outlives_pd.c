@@ -3,6 +3,7 @@
  * through, and nothing reads it later.
  *
  * expect: none
+ * lab: no, the stand-in driver has no null regions
  */
 #include "../common/every_child.h"
 

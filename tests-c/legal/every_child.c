@@ -4,6 +4,7 @@
  * expect: none
  * expect: no note children-left
  * expect: no note pd-dealloc-busy
+ * lab: no, the stand-in driver has no work queues
  */
 #include "../common/every_child.h"
 

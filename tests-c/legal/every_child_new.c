@@ -4,6 +4,7 @@
  * needs: 65
  * expect: none
  * expect: no note children-left
+ * lab: no, the stand-in driver has no work queues
  */
 #include "../common/every_child.h"
 

@@ -4,6 +4,7 @@
  *
  * expect: none
  * expect: no note children-left
+ * lab: no, the stand-in driver has no flows
  */
 #include "../common/every_child.h"
 

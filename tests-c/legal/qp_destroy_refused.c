@@ -3,6 +3,7 @@
  *
  * expect: none
  * expect: no note children-left
+ * lab: no, only the emulated device fails a request at will
  */
 #include "../common/queues.h"
 #include "../common/emu.h"

@@ -8,6 +8,7 @@
  * shows: was closed with 1 mr, 1 null mr, 2 ahs, 2 wqs, 1 mkey, 3 cqs, 1 dm, 1 counters object, 1 td, 1 xrcd,
  * shows: 1 indirection table, 1 uar, 1 var, 1 packet pacing entry, 1 DEVX object in it
  * exit: 0
+ * lab: no, the stand-in driver has no work queues
  */
 #include "../common/every_child.h"
 

@@ -7,6 +7,7 @@
  * parity: no, the report is on stderr
  * shows: was closed with 2 dms, 1 var, 1 DEVX object in it
  * exit: 0
+ * lab: no, the stand-in driver has no DEVX objects
  */
 #include "../common/every_child.h"
 

@@ -8,6 +8,7 @@
  * shows: what keeps it is not known
  * shows: it may be a DEVX child too, for mlx5dv_init_obj told the program this PD's number
  * exit: 0
+ * lab: no, only the emulated device fails a request at will
  */
 #include "../common/queues.h"
 #include "../common/emu.h"

@@ -9,6 +9,7 @@
  * expect: warning pd-unimport-busy in ibv_unimport_pd (pd) forwarded
  * expect: warning pd-unimport-busy in ibv_unimport_pd (pd) forwarded
  * expect: no note children-left
+ * lab: no, the stand-in driver has no work queues
  */
 #include "../common/every_child.h"
 

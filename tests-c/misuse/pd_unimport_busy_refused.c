@@ -2,6 +2,7 @@
  * A memory window whose end failed still counts.
  *
  * expect: warning pd-unimport-busy in ibv_unimport_pd (pd) forwarded
+ * lab: no, only the emulated device fails a request at will
  */
 #include "../common/queues.h"
 #include "../common/emu.h"

@@ -12,6 +12,10 @@ use crate::{Outcome, built, findings};
 /// No program needs so long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The C library's own malloc then writes over what is freed. Otherwise a released struct may stand there unchanged, which
+/// the guard must not tell from one whose birth it did not see, and a second release goes unreported now and then.
+pub const SCRIBBLE: (&str, &str) = ("MALLOC_PERTURB_", "165");
+
 /// What a run left behind.
 pub struct Done {
     /// How it ended.
@@ -34,7 +38,7 @@ pub fn finish(mut command: Command, folder: &Path, env: &[(String, String)]) -> 
     let file = |name: &str| fs::File::create(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     command.current_dir(folder).stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
     command.env_remove("VERBSGUARD_OPTIONS").env_remove("LD_PRELOAD").process_group(0);
-    command.envs(env.iter().map(|(name, value)| (name, value)));
+    command.env(SCRIBBLE.0, SCRIBBLE.1).envs(env.iter().map(|(name, value)| (name, value)));
     let child = command.spawn().map_err(|error| format!("cannot run {command:?}: {error}"))?;
     let status = wait(child)?;
     let read = |name: &str| {

@@ -85,10 +85,12 @@ impl Tracker {
             size: newborn.size,
             ..Reference::new(kind, token.file, handle, origin, mark)
         };
-        let replaced = self.table.at(address).put(address, Thing::Reference(reference()));
+        // Before it stands in the table, and so before a forked child can inherit it: the child would find its parent's word
+        // of the object, and none of the reference.
         if file.tells() {
             file.tell_acquired(&reference());
         }
+        let replaced = self.table.at(address).put(address, Thing::Reference(reference()));
         if let Some(replaced) = replaced {
             self.superseded(replaced);
         }

@@ -63,6 +63,13 @@ impl DeviceFile {
         }
     }
 
+    /// What a forked child has to do with its objects: it refers to each so often as `held` says.
+    pub(super) fn keep_inherited(&self, held: impl Fn(Generation) -> u32) {
+        for mut part in self.parts.lock_all().into_iter().flatten() {
+            part.keep_inherited(&held);
+        }
+    }
+
     /// A forked child is a holder of its own, which joins with `record`.
     pub(super) fn join(&self, mut record: Box<dyn Record>) {
         let mut inside = self.main();

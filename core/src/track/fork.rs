@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLockWriteGuard;
+use rustc_hash::FxHashMap;
 use verbsguard_lock::MutexGuard;
 
 use super::inside::Inside;
@@ -11,6 +12,7 @@ use super::serials::Serials;
 use super::table::{Shard, Table};
 use super::{Contexts, DeviceFile, FileIndex, Me, Record, Thing, Tracker};
 use crate::check::Policy;
+use crate::ledger::Generation;
 
 /// The parts of one device file, locked.
 type FileLocks<'a> = (&'a DeviceFile, Vec<Option<MutexGuard<'a, Inside>>>);
@@ -83,6 +85,7 @@ impl Tracker {
             }
         }
         tracker.mark_inherited();
+        tracker.keep_inherited();
         tracker.tell_inherited();
         tracker
     }
@@ -98,6 +101,20 @@ impl Tracker {
                     file.tell_acquired(&reference);
                 }
             }
+        }
+    }
+
+    fn keep_inherited(&self) {
+        let mut held = FxHashMap::<(FileIndex, Generation), u32>::default();
+        for mut shard in self.table.shards() {
+            shard.each_reference(|_, reference| {
+                if let Some(generation) = reference.generation.filter(|_| reference.is_live()) {
+                    *held.entry((reference.file, generation)).or_default() += 1;
+                }
+            });
+        }
+        for file in self.files() {
+            file.keep_inherited(|generation| held.get(&(file.index, generation)).copied().unwrap_or(0));
         }
     }
 

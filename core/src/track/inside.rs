@@ -53,6 +53,19 @@ impl Inside {
         self.touched.get(&generation).map_or(0, |touched| touched.held)
     }
 
+    /// In a forked child: it has to do with nothing but what it refers to, so often as `held` says. What its parent was in
+    /// the middle of making or ending is the parent's.
+    pub(super) fn keep_inherited(&mut self, held: impl Fn(Generation) -> u32) {
+        let Inside { record, touched, .. } = self;
+        touched.retain(|generation, touched| {
+            let before = std::mem::replace(&mut touched.held, held(*generation));
+            if before > 0 && touched.held == 0 {
+                record.state_mut().let_go(*generation);
+            }
+            touched.held > 0
+        });
+    }
+
     /// Counts a reference of this process in.
     #[inline]
     pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {

@@ -74,7 +74,8 @@ static struct group *group_of(const struct group *like)
 static void take_line(const char *line)
 {
 	struct group like = { 0 }, *group;
-	char message[WORD], *lines;
+	const char *count = strstr(line, "\"count\":");
+	char *lines;
 	long many;
 
 	if (!strstr(line, "\"kind\":\"finding\""))
@@ -83,11 +84,10 @@ static void take_line(const char *line)
 	word_of(line, "severity", like.severity);
 	word_of(line, "rule", like.rule);
 	word_of(line, "action", like.action);
-	/* "3 pds allocated at one place" stands for three. */
-	word_of(line, "message", message);
-	many = strtol(message, NULL, 10);
+	/* A leak finding stands for so many objects. */
+	many = count ? strtol(count + strlen("\"count\":"), NULL, 10) : 1;
 	group = group_of(&like);
-	group->count += many > 0 ? many : 1;
+	group->count += many;
 	if (asprintf(&lines, "%s%s\n", group->lines, line) < 0)
 		abort();
 	free(group->lines);

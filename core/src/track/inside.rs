@@ -53,16 +53,17 @@ impl Inside {
         self.touched.get(&generation).map_or(0, |touched| touched.held)
     }
 
-    /// In a forked child: it has to do with nothing but what it refers to, so often as `held` says. What its parent was in
-    /// the middle of making or ending is the parent's.
+    /// In a forked child, which refers to each object so often as `held` says. What its parent was in the middle of making
+    /// or ending is the parent's alone.
     pub(super) fn keep_inherited(&mut self, held: impl Fn(Generation) -> u32) {
         let Inside { record, touched, .. } = self;
         touched.retain(|generation, touched| {
             let before = std::mem::replace(&mut touched.held, held(*generation));
-            if before > 0 && touched.held == 0 {
+            let is_parents = before > 0 && touched.held == 0;
+            if is_parents {
                 record.state_mut().let_go(*generation);
             }
-            touched.held > 0
+            !is_parents
         });
     }
 

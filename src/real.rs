@@ -4,8 +4,6 @@ use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use parking_lot::Mutex;
-
 use crate::copies::{self, MOST, Owner, Provider, Sight, Symbol};
 use crate::counter::Counter;
 
@@ -117,13 +115,15 @@ pub trait Named: Sync {
     }
 }
 
-/// The functions that were called at least once.
-static CALLED: Mutex<Vec<&'static dyn Named>> = Mutex::new(Vec::new());
+/// The functions that were called at least once; one for which two threads were first together stands there twice. No
+/// lock: a child of fork would find it taken for good where another thread had it.
+static CALLED: boxcar::Vec<&'static dyn Named> = boxcar::Vec::new();
 
 /// Visits the functions that were called at least once, by name.
 pub fn each_called(mut visit: impl FnMut(&'static dyn Named)) {
-    let mut called = CALLED.lock().clone();
-    called.sort_by_key(|function| function.name());
+    let mut called: Vec<&'static dyn Named> = CALLED.iter().map(|(_, function)| *function).collect();
+    called.sort_by_key(|function| (function.name(), std::ptr::from_ref(*function).addr()));
+    called.dedup_by(|one, other| std::ptr::addr_eq(*one, *other));
     for function in called {
         visit(function);
     }
@@ -166,12 +166,9 @@ impl<F: Copy + 'static> Named for Real<F> {
 impl<F: Copy + 'static> Real<F> {
     #[cold]
     fn first_call(&'static self) -> u32 {
-        let mut called = CALLED.lock();
-        if self.number.load(Ordering::Relaxed) == 0 {
-            called.push(self);
-            self.number.store(u32::try_from(called.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
-        }
-        self.number.load(Ordering::Relaxed)
+        let number = u32::try_from(CALLED.push(self) + 1).unwrap_or(u32::MAX);
+        // Where another thread was faster its number holds, and this one is nobody's.
+        self.number.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).err().unwrap_or(number)
     }
 }
 

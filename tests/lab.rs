@@ -32,7 +32,7 @@ const RXE: &str = "rxe";
 const LIMIT: &str = "900";
 
 /// Random programs in the boot.
-const SOAK: u64 = 120;
+const SOAK: u64 = 240;
 
 /// `scripts/kernel-lab` says so where Debian's packages cannot be had.
 const SKIPPED: i32 = 77;

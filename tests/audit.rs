@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use verbsguard_tests::expect::{End, Expectation};
+use verbsguard_tests::expect::End;
+use verbsguard_tests::program::{self, Special};
 use verbsguard_tests::rdma_core::{RdmaCore, VERSIONS};
 use verbsguard_tests::{Outcome, built, output_of, project, run};
 
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
 
 fn trials() -> Outcome<Vec<Trial>> {
     let mut trials = vec![Trial::test("needs_nothing", || Ok(needs_nothing()?))];
-    let programs = programs()?;
+    let programs = program::special("audit")?;
     for version in VERSIONS {
         let bench = Arc::new(Bench::new(RdmaCore::find(*version)?)?);
         let asking = bench.clone();
@@ -57,38 +58,6 @@ fn needs_nothing() -> Outcome {
         return Err(format!("{size} bytes, {names:?}\n{dynamic}"));
     }
     Ok(())
-}
-
-/// A program of tests-c/audit.
-#[derive(Clone)]
-struct Program {
-    name: String,
-    source: PathBuf,
-    expectation: Expectation,
-    /// `links: NAME…`: is linked with these libraries.
-    links: Vec<String>,
-    /// `unaudited: passes`: needs no auditor.
-    unaudited: bool,
-}
-
-fn programs() -> Outcome<Vec<Program>> {
-    let folder = project().join("tests-c/audit");
-    let mut programs = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))? {
-        let source = entry.map_err(|error| error.to_string())?.path();
-        let text = fs::read_to_string(&source).map_err(|error| format!("{}: {error}", source.display()))?;
-        if !text.contains("\n * expect: ") {
-            continue;
-        }
-        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let expectation = Expectation::parse(&text).map_err(|error| format!("{name}: {error}"))?;
-        let links = text.lines().find_map(|line| line.strip_prefix(" * links: ")).unwrap_or_default();
-        let links = links.split_whitespace().map(|name| format!("-l{name}")).collect();
-        let unaudited = text.contains("\n * unaudited: passes\n");
-        programs.push(Program { name, source, expectation, links, unaudited });
-    }
-    programs.sort_by(|one, other| one.name.cmp(&other.name));
-    if programs.is_empty() { Err("no programs in tests-c/audit".into()) } else { Ok(programs) }
 }
 
 /// An rdma-core, with a folder that holds what the programs open beside themselves.
@@ -121,7 +90,7 @@ impl Bench {
         cc
     }
 
-    fn compile(&self, program: &Program) -> Outcome {
+    fn compile(&self, program: &Special) -> Outcome {
         let mut cc = self.cc(&program.source, &program.name);
         cc.args(&program.links);
         output_of(&mut cc).map(drop)
@@ -150,14 +119,14 @@ impl Bench {
 
     /// `verbsguard run` adds the auditor by itself, also where it cannot see that the program needs it, and then the program finds what it expects; without the auditor the
     /// program says that it does not find the guard.
-    fn test(&self, program: &Program) -> Outcome {
+    fn test(&self, program: &Special) -> Outcome {
         self.compile(program)?;
         let (path, folder) = (self.folder.join(&program.name), self.scratch(&program.name)?);
         run::guarded(&path, &folder, &program.expectation)?;
         let beside = self.scratch(&format!("{}-started", program.name))?;
         run::guarded(&self.launcher(&path)?, &beside, &program.expectation)?;
         let without = run::run(&path, &folder, &["--audit=off"], &[])?;
-        let expected = if program.unaudited { program.expectation.end() } else { End::Status(BROKEN) };
+        let expected = if program.says("unaudited: passes") { program.expectation.end() } else { End::Status(BROKEN) };
         if without.end != expected {
             return Err(format!("without the auditor it ended with {:?}: {}", without.end, without.stderr));
         }

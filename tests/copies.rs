@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use verbsguard_tests::expect::Expectation;
+use verbsguard_tests::program::{self, Special};
 use verbsguard_tests::rdma_core::RdmaCore;
 use verbsguard_tests::{Outcome, output_of, project, run};
 
@@ -29,12 +29,12 @@ fn main() -> ExitCode {
 
 fn trials() -> Outcome<Vec<Trial>> {
     let mut trials = Vec::new();
-    let programs = programs()?;
+    let programs = program::special("copies")?;
     for (system, bundled) in PAIRS {
         let bench = Arc::new(Bench::new(RdmaCore::find(system)?, &RdmaCore::find(bundled)?)?);
         let alike = (system < 63) == (bundled < 63);
-        for program in programs.iter().filter(|program| !(alike && program.needs_difference)) {
-            let mut trial = |name: String, test: fn(&Bench, &Program) -> Outcome| {
+        for program in programs.iter().filter(|program| !(alike && program.says("private: differs"))) {
+            let mut trial = |name: String, test: fn(&Bench, &Special) -> Outcome| {
                 let (bench, program) = (bench.clone(), program.clone());
                 trials.push(Trial::test(format!("{system}+{bundled}::{name}"), move || Ok(test(&bench, &program)?)));
             };
@@ -45,39 +45,6 @@ fn trials() -> Outcome<Vec<Trial>> {
         }
     }
     Ok(trials)
-}
-
-/// A program of tests-c/copies.
-#[derive(Clone)]
-struct Program {
-    name: String,
-    source: PathBuf,
-    expectation: Expectation,
-    /// `links: NAME…`: is itself linked with these libraries of the system's.
-    links: Vec<String>,
-    /// `private: differs`: where the two copies have not the same private interface.
-    needs_difference: bool,
-}
-
-fn programs() -> Outcome<Vec<Program>> {
-    let folder = project().join("tests-c/copies");
-    let at = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut programs = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(at)? {
-        let source = entry.map_err(at)?.path();
-        let text = fs::read_to_string(&source).map_err(at)?;
-        if !text.contains("\n * expect: ") {
-            continue;
-        }
-        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let expectation = Expectation::parse(&text).map_err(|error| format!("{name}: {error}"))?;
-        let links = text.lines().find_map(|line| line.strip_prefix(" * links: ")).unwrap_or_default();
-        let links = links.split_whitespace().map(|name| format!("-l{name}")).collect();
-        let needs_difference = text.contains("\n * private: differs\n");
-        programs.push(Program { name, source, expectation, links, needs_difference });
-    }
-    programs.sort_by(|one, other| one.name.cmp(&other.name));
-    if programs.is_empty() { Err("no programs in tests-c/copies".into()) } else { Ok(programs) }
 }
 
 /// The system's rdma-core, and a folder with the copies and the plugins.
@@ -114,7 +81,7 @@ impl Bench {
     }
 
     /// Trials run at once: each has its own file.
-    fn compile(&self, program: &Program, out: &str) -> Outcome<PathBuf> {
+    fn compile(&self, program: &Special, out: &str) -> Outcome<PathBuf> {
         let mut cc = self.cc(&self.core, &program.source, out);
         output_of(cc.args(&program.links))?;
         Ok(self.folder.join(out))
@@ -132,12 +99,12 @@ impl Bench {
         Ok(folder)
     }
 
-    fn guarded(&self, program: &Program) -> Outcome {
+    fn guarded(&self, program: &Special) -> Outcome {
         let name = &program.name;
         run::guarded(&self.compile(program, name)?, &self.scratch(name)?, &program.expectation)
     }
 
-    fn parity(&self, program: &Program) -> Outcome {
+    fn parity(&self, program: &Special) -> Outcome {
         let name = format!("parity-{}", program.name);
         run::parity(&self.compile(program, &name)?, &self.scratch(&name)?, &program.expectation)
     }

@@ -50,3 +50,45 @@ fn read(folder: &str, source: &Path) -> Outcome<Program> {
     }
     Ok(Program { name: format!("{folder}::{stem}"), source: source.into(), expectation })
 }
+
+/// A program of a folder whose programs are built and run in ways of their own.
+#[derive(Clone, Debug)]
+pub struct Special {
+    /// Its file's name, without the ending.
+    pub name: String,
+    /// The source.
+    pub source: PathBuf,
+    /// What its first comment says.
+    pub expectation: Expectation,
+    /// `links: NAME…`: is linked with these libraries.
+    pub links: Vec<String>,
+    text: String,
+}
+
+impl Special {
+    /// Whether its first comment has this line.
+    pub fn says(&self, line: &str) -> bool {
+        self.text.contains(&format!("\n * {line}\n"))
+    }
+}
+
+/// Those of `tests-c/FOLDER` that expect something, by name.
+pub fn special(folder: &str) -> Outcome<Vec<Special>> {
+    let path = project().join("tests-c").join(folder);
+    let at = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut programs = Vec::new();
+    for entry in std::fs::read_dir(&path).map_err(at)? {
+        let source = entry.map_err(at)?.path();
+        let text = std::fs::read_to_string(&source).map_err(at)?;
+        if !text.contains("\n * expect: ") {
+            continue;
+        }
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let expectation = Expectation::parse(&text).map_err(|error| format!("{name}: {error}"))?;
+        let links = text.lines().find_map(|line| line.strip_prefix(" * links: ")).unwrap_or_default();
+        let links = links.split_whitespace().map(|name| format!("-l{name}")).collect();
+        programs.push(Special { name, source, expectation, links, text });
+    }
+    programs.sort_by(|one, other| one.name.cmp(&other.name));
+    if programs.is_empty() { Err(format!("no programs in tests-c/{folder}")) } else { Ok(programs) }
+}

@@ -1,45 +1,24 @@
 //! What is said of children: which ones a busy PD has, what a context is closed with.
 
+mod worlds;
+
 use verbsguard_core::check::{Fault, Policy};
 use verbsguard_core::describe::CallInfo;
 use verbsguard_core::finding::{Action, Finding};
-use verbsguard_core::ledger::{Handle, Kind};
+use verbsguard_core::ledger::Kind;
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::Rule;
 use verbsguard_core::site::Site;
 use verbsguard_core::track::{
-    ChildKind, Closed, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, Moment, NewChild, Newborn, OpenedContext,
-    Origin, Reference, Subject, Tracker, World,
+    ChildKind, Closed, ContextOrigin, DeviceFile, End, Mark, Me, Moment, NewChild, Newborn, OpenedContext, Origin,
+    Subject, Tracker,
 };
+use worlds::NOBODY;
 
 const CONTEXT: usize = 0x1000;
 const PD: usize = 0x2000;
 const IMPORTED: usize = 0x3000;
 const EBUSY: i32 = 16;
-
-/// Nobody else has the device file.
-struct Nobody;
-
-impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
-        Elsewhere::Nowhere
-    }
-    fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
-        false
-    }
-    fn is_intact(&self, _: &Reference, _: usize) -> bool {
-        false
-    }
-    fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-}
 
 struct Process(Tracker);
 
@@ -60,11 +39,11 @@ impl Process {
     fn born(&self, address: usize, origin: Origin) {
         let token = self.0.begin_birth(CONTEXT).outcome.unwrap().unwrap();
         let newborn = Newborn { address, kind: Kind::Pd, handle: 1, second_id: Some(5), size: 0, origin };
-        self.0.finish_birth(token, newborn, Mark::default(), &Nobody);
+        self.0.finish_birth(token, newborn, Mark::default(), &NOBODY);
     }
 
     fn make(&self, pd: usize, address: usize, kind: ChildKind) {
-        let token = self.0.begin_use(pd, Kind::Pd, true, &Nobody).outcome.unwrap().unwrap();
+        let token = self.0.begin_use(pd, Kind::Pd, true, &NOBODY).outcome.unwrap().unwrap();
         let new = NewChild { address, kind, handle: Some(9), number: Some(0x2a) };
         self.0.finish_child(token, new, Mark { site: Site(7), time: 0 });
     }
@@ -81,8 +60,8 @@ impl Process {
 
     /// What a dealloc that fails with EBUSY says.
     fn busy(&self) -> Finding {
-        let token = self.0.begin_release(PD, Kind::Pd, End::Destroy, &Mark::default(), &Nobody).outcome.unwrap();
-        let told = self.0.finish_release(token.unwrap(), EBUSY, Mark::default(), &Nobody);
+        let token = self.0.begin_release(PD, Kind::Pd, End::Destroy, &Mark::default(), &NOBODY).outcome.unwrap();
+        let told = self.0.finish_release(token.unwrap(), EBUSY, Mark::default(), &NOBODY);
         assert_eq!(told.len(), 1);
         self.tell(&told[0])
     }
@@ -92,8 +71,8 @@ impl Process {
     }
 
     fn close(&self) -> Closed {
-        let token = self.0.begin_close(CONTEXT, &Nobody).outcome.unwrap().unwrap();
-        self.0.finish_close(token, true, Mark::default(), &Nobody)
+        let token = self.0.begin_close(CONTEXT, &NOBODY).outcome.unwrap().unwrap();
+        self.0.finish_close(token, true, Mark::default(), &NOBODY)
     }
 }
 
@@ -137,7 +116,7 @@ fn a_pd_whose_number_was_given_out_may_have_devx_children() {
     let process = Process::new();
     process.make(PD, 0x4000, ChildKind::Mr);
     assert!(!process.busy().message.contains("DEVX"));
-    let token = process.0.begin_use(PD, Kind::Pd, true, &Nobody).outcome.unwrap().unwrap();
+    let token = process.0.begin_use(PD, Kind::Pd, true, &NOBODY).outcome.unwrap().unwrap();
     process.0.pdn_given(token);
     assert!(process.busy().message.contains("it may be a DEVX child too"));
 }

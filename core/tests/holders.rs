@@ -1,37 +1,15 @@
 //! Who a report names as holders, where there are many.
 
+mod worlds;
+
 use std::time::Duration;
 
 use verbsguard_core::check::Policy;
-use verbsguard_core::ledger::{Handle, Kind};
+use verbsguard_core::ledger::Kind;
 use verbsguard_core::options::Options;
 use verbsguard_core::site::Site;
-use verbsguard_core::track::{
-    ContextOrigin, DeviceFile, Elsewhere, Mark, Me, Newborn, OpenedContext, Origin, Reference, Tracker, World,
-};
-
-struct Nobody;
-
-impl World for Nobody {
-    fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
-        false
-    }
-    fn is_intact(&self, _: &Reference, _: usize) -> bool {
-        false
-    }
-    fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
-        Elsewhere::Nowhere
-    }
-}
+use verbsguard_core::track::{ContextOrigin, DeviceFile, Mark, Me, Newborn, OpenedContext, Origin, Tracker};
+use worlds::NOBODY;
 
 const CONTEXT: usize = 0x1000;
 
@@ -50,7 +28,7 @@ fn tracker_with(seconds: impl Iterator<Item = u64>) -> Tracker {
         let token = tracker.begin_birth(CONTEXT).outcome.expect("not refused").expect("a known context");
         let address = 0x10_0000 + 64 * count;
         let newborn = Newborn { address, kind: Kind::Pd, handle: 0, second_id: Some(5), size: 0, origin };
-        tracker.finish_birth(token, newborn, at(second), &Nobody);
+        tracker.finish_birth(token, newborn, at(second), &NOBODY);
     }
     tracker
 }

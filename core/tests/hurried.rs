@@ -1,39 +1,19 @@
 //! An import whose blob means nothing here, where there was no time to look for it everywhere else.
 
+mod worlds;
+
 use verbsguard_core::check::Policy;
-use verbsguard_core::ledger::{Handle, Kind};
+use verbsguard_core::ledger::Kind;
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::{Rule, Severity};
-use verbsguard_core::track::{
-    ContextOrigin, DeviceFile, Elsewhere, Mark, Me, Newborn, OpenedContext, Origin, Reference, Tracker, World,
-};
+use verbsguard_core::track::{ContextOrigin, DeviceFile, Elsewhere, Mark, Me, Newborn, OpenedContext, Origin, Tracker};
+use worlds::{Alone, NOBODY};
 
 const CONTEXT: usize = 0x1000;
 const HANDLE: u32 = 11;
 
 /// All that happened here was seen; of other device files not all were looked at.
-struct Hurried;
-
-impl World for Hurried {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
-        Elsewhere::NotAllSeen
-    }
-    fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
-        false
-    }
-    fn is_intact(&self, _: &Reference, _: usize) -> bool {
-        false
-    }
-    fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-}
+const HURRIED: Alone = Alone { elsewhere: Elsewhere::NotAllSeen, ..NOBODY };
 
 #[test]
 fn a_blob_that_may_be_of_elsewhere_is_no_object_here() {
@@ -50,7 +30,7 @@ fn a_blob_that_may_be_of_elsewhere_is_no_object_here() {
         size: 0,
         origin: Origin::Imported,
     };
-    let faults = tracker.finish_birth(token, new, Mark::default(), &Hurried);
+    let faults = tracker.finish_birth(token, new, Mark::default(), &HURRIED);
     let judged: Vec<_> = faults.iter().map(|(fault, _)| (fault.rule, fault.severity)).collect();
     assert_eq!(judged, [(Rule::UmemBlobForged, Severity::Note)]);
     assert!(file.current(Kind::Umem, HANDLE).is_none(), "it would have been seen here");

@@ -1,17 +1,19 @@
 //! Random programs of one process on a simulated kernel, judged by the tracker and by a small model of rules.md that
 //! shares no code with it: both must name the same rules, and refuse the same calls.
 
+mod worlds;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use verbsguard_core::check::Policy;
-use verbsguard_core::ledger::{Handle, Kind};
+use verbsguard_core::ledger::Kind;
 use verbsguard_core::options::Options;
 use verbsguard_core::rules::{Rule, Severity};
 use verbsguard_core::track::{
-    ChildKind, ContextOrigin, DeviceFile, Elsewhere, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin,
-    Reference, Subject, Tracker, World,
+    ChildKind, ContextOrigin, DeviceFile, End, Mark, Me, NewChild, Newborn, OpenedContext, Origin, Subject, Tracker,
 };
+use worlds::{Alone, NOBODY};
 
 const CONTEXT: usize = 0x1000;
 const EINVAL: i32 = 22;
@@ -259,31 +261,8 @@ impl Model {
     }
 }
 
-/// This process is alone with its device file, and nothing happens behind the tracker's back.
-struct Nobody;
-
-impl World for Nobody {
-    fn sighted_elsewhere(&self, _: &DeviceFile, _: (Kind, Handle, Option<u32>)) -> Elsewhere {
-        Elsewhere::Nowhere
-    }
-
-    fn is_reborn(&self, _: &Reference, _: usize, _: &dyn Fn(usize) -> bool) -> bool {
-        false
-    }
-    /// Asked only where a parent domain stands on the PD.
-    fn is_intact(&self, _: &Reference, _: usize) -> bool {
-        true
-    }
-    fn is_held_elsewhere(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_silent(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-    fn is_held_by_strangers(&self, _: &DeviceFile) -> Option<bool> {
-        Some(false)
-    }
-}
+/// A PD under a parent domain is intact.
+const ALONE: Alone = Alone { is_intact: true, ..NOBODY };
 
 struct Run {
     tracker: Tracker,
@@ -317,7 +296,7 @@ impl Run {
         let address = self.model.add(kind, handle, of, origin == Origin::Owned);
         let token = self.tracker.begin_birth(CONTEXT).outcome.unwrap().unwrap();
         let newborn = Newborn { address, kind, handle, second_id: Some(id), size: 8, origin };
-        told(&self.tracker.finish_birth(token, newborn, mark(), &Nobody))
+        told(&self.tracker.finish_birth(token, newborn, mark(), &ALONE))
     }
 
     fn pick(&self, at: usize) -> Option<usize> {
@@ -361,7 +340,7 @@ impl Run {
     fn export(&mut self, at: usize) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_use(address, Kind::Umem);
-        let verdict = self.tracker.begin_use(address, Kind::Umem, false, &Nobody);
+        let verdict = self.tracker.begin_use(address, Kind::Umem, false, &ALONE);
         assert_eq!(told(&verdict.faults), expected);
         let it = self.model.structs[&address].clone();
         if refused {
@@ -390,7 +369,7 @@ impl Run {
     fn end(&mut self, at: usize, kind: Kind, end: End) {
         let Some(address) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_end(address, kind, end);
-        let verdict = self.tracker.begin_release(address, kind, end, &mark(), &Nobody);
+        let verdict = self.tracker.begin_release(address, kind, end, &mark(), &ALONE);
         assert_eq!(told(&verdict.faults), expected, "{end:?} {:?}", self.model.structs[&address]);
         assert_eq!(verdict.outcome.is_err(), refused);
         let Ok(token) = verdict.outcome else { return };
@@ -405,7 +384,7 @@ impl Run {
         self.model.structs.get_mut(&address).unwrap().told |= told;
         let ignored = end == End::Unimport && domains;
         if let Some(token) = token {
-            let after = told_seriously(&self.tracker.finish_release(token, answer, mark(), &Nobody));
+            let after = told_seriously(&self.tracker.finish_release(token, answer, mark(), &ALONE));
             let silently = found("unimport-failed-silently", Severity::Warning);
             assert_eq!(after, if ignored { vec![silently] } else { Vec::new() });
         }
@@ -428,7 +407,7 @@ impl Run {
     fn make(&mut self, at: usize, kind: ChildKind) {
         let Some((pd, domain)) = self.pick_pd(at) else { return };
         let (expected, refused) = self.model.judge_use(pd, Kind::Pd);
-        let verdict = self.tracker.begin_use(domain.unwrap_or(pd), Kind::Pd, true, &Nobody);
+        let verdict = self.tracker.begin_use(domain.unwrap_or(pd), Kind::Pd, true, &ALONE);
         assert_eq!(told(&verdict.faults), expected);
         let handle = self.model.structs[&pd].handle;
         let is_pd = self.model.kernel.objects.get(&handle).is_some_and(|now| now.kind == Some(Kind::Pd));
@@ -445,7 +424,7 @@ impl Run {
     fn make_domain(&mut self, at: usize) {
         let Some(pd) = self.pick(at) else { return };
         let (expected, refused) = self.model.judge_use(pd, Kind::Pd);
-        let verdict = self.tracker.begin_use(pd, Kind::Pd, true, &Nobody);
+        let verdict = self.tracker.begin_use(pd, Kind::Pd, true, &ALONE);
         assert_eq!(told(&verdict.faults), expected);
         if let Ok(Some(token)) = verdict.outcome
             && !refused

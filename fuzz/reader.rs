@@ -3,7 +3,8 @@
 
 use verbsguard_core::ledger::log::{Header, SLOT_WORDS, ready_slot};
 use verbsguard_core::ledger::record::{self, RECORD};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop, holding, objects};
+use verbsguard_core::ledger::segment;
+use verbsguard_core::ledger::snapshot::{Cursor, Stop, objects};
 use verbsguard_core::ledger::{Event, FileId, FileState, Handle, HolderId, Kind, ProcessFile};
 use verbsguard_core::site::Site;
 
@@ -20,10 +21,10 @@ pub fn read(bytes: &[u8]) {
             words.chunks_exact(SLOT_WORDS).map(|slot| slot.try_into().unwrap_or_default()).collect(),
         );
         let records = bytes.as_chunks::<RECORD>().0.iter();
-        behind_a_header(holder, records.map(|record| ready_slot(holder, record)).collect());
+        behind_a_header(holder, records.map(|record| ready_slot(0, record)).collect());
         let events: Vec<Event> =
             bytes.as_chunks::<RECORD>().0.iter().filter_map(|record| record::decode(record).ok()).collect();
-        behind_a_header(holder, events.iter().map(|event| ready_slot(holder, &record::encode(event))).collect());
+        behind_a_header(holder, events.iter().map(|event| ready_slot(0, &record::encode(event))).collect());
     }
     let text = String::from_utf8_lossy(bytes);
     let file = ProcessFile::read(&text);
@@ -34,11 +35,14 @@ pub fn read(bytes: &[u8]) {
 }
 
 fn behind_a_header(holder: HolderId, slots: Vec<[u64; SLOT_WORDS]>) {
-    let capacity = u32::try_from(slots.len()).unwrap_or(u32::MAX);
-    let header = Header { holder, file: 7, base: 5, snapshot: capacity / 3, capacity };
-    let words: Vec<u64> = std::iter::once(header.to_slot(false)).chain(slots).flatten().collect();
-    assert_eq!(Header::read(words.as_slice()), Ok(header));
-    fold(&words, &header);
+    let slots_of = u32::try_from(slots.len()).unwrap_or(u32::MAX);
+    for halves in [false, holder != HolderId(0)] {
+        let capacity = if halves { slots_of / 2 } else { slots_of };
+        let header = Header { holder, file: 7, base: 5, snapshot: capacity / 3, capacity, halves };
+        let words: Vec<u64> = std::iter::once(header.to_slot(false)).chain(slots.iter().copied()).flatten().collect();
+        assert_eq!(Header::read(words.as_slice()), Ok(header));
+        fold(&words, &header);
+    }
 }
 
 fn fold(words: &[u64], header: &Header) {
@@ -56,7 +60,7 @@ fn fold(words: &[u64], header: &Header) {
         objects(&state).iter().for_each(|event| again.apply(0, event));
         assert_eq!(again.objects().count(), state.objects().count());
     } else {
-        let (events, _) = holding(words, header);
+        let (events, _) = segment::kept(words, header, cursor.lap);
         assert!(events.iter().all(|event| event.holder() == header.holder));
         events.iter().for_each(|event| again.apply(0, event));
     }

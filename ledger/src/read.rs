@@ -1,10 +1,11 @@
 //! Reading ledgers without being part of them: for `verbsguard ps` and `report`, and for dead ones.
 
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use verbsguard_core::ledger::log::{self, Header, SLOT_WORDS};
-use verbsguard_core::ledger::snapshot::{Cursor, Stop};
+use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
 use verbsguard_core::ledger::{FileId, FileState, HolderId, ProcessFile};
 
 use crate::folder::Folder;
@@ -13,7 +14,9 @@ use crate::holder;
 /// No log file is longer; a longer one is hostile.
 const MOST_BYTES: u64 = (log::MOST_SLOTS as u64 + 1) * 8 * SLOT_WORDS as u64;
 
-/// How often a log that is superseded while it is being opened is looked for anew.
+const HEADER_BYTES: usize = 8 * SLOT_WORDS;
+
+/// How often a log is read anew that is superseded, or changes, while it is being read.
 const TRIES: usize = 16;
 
 /// A holder, as it told of itself.
@@ -106,12 +109,18 @@ fn read(id: FileId, folder: &Folder) -> Found {
 
 /// Folds a row's newest file.
 fn fold(folder: &Folder, row: &str, holder: HolderId, id: &FileId, state: &mut FileState) {
-    for _ in 0..TRIES {
+    for tries in 1..=TRIES {
         let number = |name: String| name.strip_prefix(row)?.strip_prefix('.')?.parse::<u64>().ok();
         let Some(newest) = folder.names().into_iter().filter_map(number).max() else { return };
-        let Ok(words) = words(folder, &format!("{row}.{newest}")) else { continue };
+        let name = format!("{row}.{newest}");
+        let Ok((words, then)) = copy(folder, &name) else { continue };
         match Header::read(words.as_slice()) {
-            Ok(header) if header.holder == holder && header.file == id.number => fold_words(&words, &header, state),
+            Ok(header) if header.holder == holder && header.file == id.number => {
+                if tries < TRIES && !snapshot::is_whole(words.as_slice(), then.as_slice(), &header) {
+                    continue;
+                }
+                fold_words(&words, &header, state);
+            }
             _ => state.set_lost(),
         }
         return;
@@ -130,8 +139,13 @@ fn fold_words(words: &[u64], header: &Header, state: &mut FileState) {
     }
 }
 
-fn words(folder: &Folder, name: &str) -> std::io::Result<Vec<u64>> {
-    let mut bytes = Vec::new();
-    folder.file(name, false)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
+/// A file's words, and its header as it was after they were read.
+fn copy(folder: &Folder, name: &str) -> std::io::Result<(Vec<u64>, Vec<u64>)> {
+    let (mut bytes, mut header) = (Vec::new(), [0; HEADER_BYTES]);
+    let file = folder.file(name, false)?;
+    (&file).take(MOST_BYTES).read_to_end(&mut bytes)?;
+    // A file that is too short for it is no log.
+    let _ = file.read_at(&mut header, 0)?;
+    let words = |bytes: &[u8]| bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    Ok((words(&bytes), words(&header)))
 }

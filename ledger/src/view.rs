@@ -144,18 +144,18 @@ impl Follower {
             match self.fold(folder, state) {
                 Ok(Stop::End) => {}
                 // Others went on and removed it before we had read it to its end.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => self.read_to_end = false,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.read_to_end = false;
+                    *listing = Listing::default();
+                }
                 // What cannot be read now may be readable later; until then the state says less than it could.
                 Ok(_) => return,
-                Err(error) => {
-                    if error.kind() == io::ErrorKind::InvalidData {
-                        state.set_lost();
-                    }
-                    return;
-                }
+                Err(error) => return note_damage(&error, state),
             }
-            if !self.go_on(state, segment, listing).unwrap_or(false) {
-                return;
+            match self.go_on(state, segment, listing) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return note_damage(&error, state),
             }
         }
     }
@@ -164,10 +164,11 @@ impl Follower {
     fn fold(&mut self, folder: &Folder, state: &mut FileState) -> io::Result<Stop> {
         let Some(epoch) = &self.epoch else { return Ok(Stop::End) };
         let mut looks = 0;
-        loop {
+        let stop = loop {
             let cursor = &mut self.cursor;
-            let Stop::Busy(writer) = epoch.with(folder, false, |memory| fold(cursor, memory, epoch, state))? else {
-                break;
+            let writer = match epoch.with(folder, false, |memory| fold(cursor, memory, epoch, state))? {
+                Stop::Busy(writer) => writer,
+                stop => break stop,
             };
             looks += 1;
             if looks > LOOKS {
@@ -176,10 +177,9 @@ impl Follower {
                 looks = 0;
             }
             std::hint::spin_loop();
-        }
-        let end = self.cursor.index == epoch.header().capacity;
-        self.read_to_end = end;
-        Ok(if end { Stop::End } else { Stop::UpToDate })
+        };
+        self.read_to_end = stop == Stop::End;
+        Ok(stop)
     }
 
     /// Opens the newest epoch, if there is a newer one than this.
@@ -198,6 +198,13 @@ impl Follower {
         }
         self.epoch = Some(next);
         Ok(true)
+    }
+}
+
+/// What is damaged, or another version's, is missing.
+fn note_damage(error: &io::Error, state: &mut FileState) {
+    if error.kind() == io::ErrorKind::InvalidData {
+        state.set_lost();
     }
 }
 

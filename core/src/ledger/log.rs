@@ -27,9 +27,15 @@ pub trait Memory {
     /// Writes `new` where the word is `old`; answers whether it did.
     fn swap_if(&self, at: usize, old: u64, new: u64) -> bool;
 
-    /// Reads a slot's words.
+    /// Reads a slot's words, the first one first.
     fn slot(&self, first: usize) -> [u64; SLOT_WORDS] {
         std::array::from_fn(|i| self.load(first + i))
+    }
+
+    /// Writes a slot's words, the first one last: who sees that sees the others.
+    fn write_slot(&self, first: usize, slot: &[u64; SLOT_WORDS]) {
+        slot.iter().enumerate().skip(1).for_each(|(i, word)| self.store(first + i, *word));
+        self.store(first, slot[0]);
     }
 }
 
@@ -51,15 +57,18 @@ impl Memory for [u64] {
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"VGLEDGER");
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
-// Words of the header that change.
+// Words of the header that change. The first of them is the log's alone; a holder's segment says there which lap it is at.
 const HINT: usize = 6;
 const LOST: usize = 7;
 
 const RESERVED: u64 = 1;
-const READY: u64 = 2;
+pub(super) const READY: u64 = 2;
 const VOID: u64 = 3;
+
+/// Set in the sizes of a segment whose slots are in two halves.
+const HALVES: u64 = 1 << 63;
 
 /// The largest number a holder can have: a slot has 24 bits for it.
 pub const MOST_HOLDERS: u32 = (1 << 24) - 1;
@@ -71,11 +80,21 @@ fn word(state: u64, holder: HolderId, check: u32) -> u64 {
     state | u64::from(holder.0 & MOST_HOLDERS) << 8 | u64::from(check) << 32
 }
 
+/// A checksum, against accidents. Each step is a bijection of what it had and of the word it takes, so no change of one
+/// word leaves the 64 bits as they were; the half of them that is kept misses one change in four thousand million.
+pub(super) fn check(words: &[u64]) -> u32 {
+    let hash = words.iter().fold(MAGIC, |hash, word| {
+        let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
+    });
+    (hash >> 32) as u32
+}
+
 fn holder_of(word: u64) -> HolderId {
     HolderId((word >> 8) as u32 & MOST_HOLDERS)
 }
 
-fn bytes_of(words: &[u64]) -> [u8; RECORD] {
+pub(super) fn bytes_of(words: &[u64; RECORD / 8]) -> [u8; RECORD] {
     let mut bytes = [0; RECORD];
     for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
@@ -102,8 +121,10 @@ pub struct Header {
     pub base: u64,
     /// How many slots at its start are a snapshot, and have no sequence number of their own.
     pub snapshot: u32,
-    /// Slots, the header not counted.
+    /// Slots, the header not counted; where there are two halves, of each.
     pub capacity: u32,
+    /// A segment that is written in two halves by turns, lap after lap.
+    pub halves: bool,
 }
 
 /// Why a file is no log that can be read.
@@ -119,17 +140,13 @@ impl Header {
     fn fixed(&self) -> [u64; 5] {
         let version = VERSION | u64::from(self.holder.0) << 32;
         let sizes = u64::from(self.snapshot) | u64::from(self.capacity) << 32;
-        [MAGIC, version, self.base, sizes, self.file]
-    }
-
-    fn check(words: &[u64; 5]) -> u64 {
-        u64::from(crc32fast::hash(&bytes_of(words)))
+        [MAGIC, version, self.base, sizes | if self.halves { HALVES } else { 0 }, self.file]
     }
 
     /// The header's slot. `lost`: an event is missing already.
     pub fn to_slot(&self, lost: bool) -> [u64; SLOT_WORDS] {
         let [a, b, c, d, e] = self.fixed();
-        [a, b, c, d, e, Self::check(&self.fixed()), 0, u64::from(lost)]
+        [a, b, c, d, e, u64::from(check(&self.fixed())), 0, u64::from(lost)]
     }
 
     /// Reads a header, and believes of it what the size of the memory allows.
@@ -145,15 +162,25 @@ impl Header {
             return Err(Foreign::Version(version as u32));
         }
         let holder = HolderId((version >> 32) as u32);
-        let header = Header { holder, file, base, snapshot: sizes as u32, capacity: (sizes >> 32) as u32 };
-        let fits = header.capacity <= MOST_SLOTS && header.words() <= memory.words();
-        let whole = Self::check(&header.fixed()) == check && header.snapshot <= header.capacity;
-        if fits && whole { Ok(header) } else { Err(Foreign::NoLog) }
+        let (capacity, halves) = ((sizes & !HALVES) >> 32, sizes & HALVES != 0);
+        let header = Header { holder, file, base, snapshot: sizes as u32, capacity: capacity as u32, halves };
+        let fits = header.slots() <= MOST_SLOTS as usize && header.words() <= memory.words();
+        let whole = u64::from(self::check(&header.fixed())) == check && header.snapshot <= header.capacity;
+        if fits && whole && !(halves && holder == HolderId(0)) { Ok(header) } else { Err(Foreign::NoLog) }
+    }
+
+    const fn slots(&self) -> usize {
+        self.capacity as usize * if self.halves { 2 } else { 1 }
     }
 
     /// How long the whole log is.
     pub const fn words(&self) -> usize {
-        (self.capacity as usize + 1) * SLOT_WORDS
+        (self.slots() + 1) * SLOT_WORDS
+    }
+
+    /// How many bytes that is.
+    pub const fn bytes(&self) -> u64 {
+        self.words() as u64 * 8
     }
 
     /// The sequence number of its last event, once it is full.
@@ -167,11 +194,11 @@ impl Header {
     }
 }
 
-/// A ready slot, to be written where nobody looks yet.
-pub fn ready_slot(holder: HolderId, record: &[u8; RECORD]) -> [u64; SLOT_WORDS] {
-    let mut slot = [word(READY, holder, crc32fast::hash(record)); SLOT_WORDS];
-    slot[1..].copy_from_slice(&words_of(record));
-    slot
+/// A ready slot, to be written where nobody looks yet. `by`: the writer, or in a holder's segment the lap.
+pub fn ready_slot(by: u32, record: &[u8; RECORD]) -> [u64; SLOT_WORDS] {
+    let words = words_of(record);
+    let [a, b, c, d, e, f, g] = words;
+    [word(READY, HolderId(by), check(&words)), a, b, c, d, e, f, g]
 }
 
 fn first_word(index: u32) -> usize {
@@ -201,8 +228,8 @@ pub fn read(memory: &(impl Memory + ?Sized), index: u32) -> Slot {
         RESERVED if first == word(RESERVED, holder_of(first), 0) => Slot::Busy(holder_of(first)),
         VOID => Slot::Void,
         READY => {
-            let record = bytes_of(&memory.slot(first_word(index))[1..]);
-            if crc32fast::hash(&record) == (first >> 32) as u32 { Slot::Record(record) } else { Slot::Damaged }
+            let [_, words @ ..] = memory.slot(first_word(index));
+            if check(&words) == (first >> 32) as u32 { Slot::Record(bytes_of(&words)) } else { Slot::Damaged }
         }
         _ => Slot::Damaged,
     }
@@ -224,12 +251,13 @@ pub fn append(
     writer: HolderId,
     record: &[u8; RECORD],
 ) -> Result<u32, Full> {
-    let check = crc32fast::hash(record);
+    let words = words_of(record);
+    let check = check(&words);
     let mut index = u32::try_from(memory.load(HINT)).unwrap_or(u32::MAX).max(header.snapshot);
     while index < header.capacity {
         if reserve(memory, index, writer) {
             let first = first_word(index);
-            words_of(record).iter().enumerate().for_each(|(i, word)| memory.store(first + 1 + i, *word));
+            words.iter().enumerate().for_each(|(i, word)| memory.store(first + 1 + i, *word));
             // A reader may have given this writer up in the meantime: then the event goes to a later slot.
             let published = memory.swap_if(first, word(RESERVED, writer, 0), word(READY, writer, check));
             advance(memory, index);
@@ -240,24 +268,6 @@ pub fn append(
         index += 1;
     }
     Err(Full)
-}
-
-/// The same in a log that nobody else writes to, whose first free slot is `index`. Nothing has to be reserved: the slot is
-/// free until its last word is there.
-pub fn append_alone(
-    memory: &(impl Memory + ?Sized),
-    header: &Header,
-    index: u32,
-    record: &[u8; RECORD],
-) -> Result<(), Full> {
-    if index >= header.capacity {
-        return Err(Full);
-    }
-    let [first, rest @ ..] = ready_slot(header.holder, record);
-    let at = first_word(index);
-    rest.iter().enumerate().for_each(|(i, word)| memory.store(at + 1 + i, *word));
-    memory.store(at, first);
-    Ok(())
 }
 
 fn reserve(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {

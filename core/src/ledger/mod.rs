@@ -12,6 +12,7 @@ mod object;
 mod process;
 mod query;
 pub mod record;
+pub mod segment;
 pub mod snapshot;
 mod state;
 #[cfg(test)]

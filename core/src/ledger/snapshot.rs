@@ -1,15 +1,16 @@
 //! Reading logs, and rewriting a full one.
 
-use rustc_hash::FxHashMap;
-
-use crate::ledger::event::{Event, HolderId, Serial, Stamp};
+use crate::ledger::event::{Event, HolderId, Stamp};
 use crate::ledger::log::{self, Header, Memory, Slot};
-use crate::ledger::record::{self, Of, RECORD};
+use crate::ledger::record::{self, RECORD};
+use crate::ledger::segment;
 use crate::ledger::state::{FileState, REMEMBERED_DEAD};
 
-/// How far a log was read.
+/// How far a log was read, or written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
+    /// In a holder's segment, the lap.
+    pub lap: u32,
     /// The next slot.
     pub index: u32,
 }
@@ -28,6 +29,9 @@ pub enum Stop {
 impl Cursor {
     /// Takes in what is new in a log.
     pub fn fold(&mut self, memory: &(impl Memory + ?Sized), header: &Header, state: &mut FileState) -> Stop {
+        if header.holder != HolderId(0) {
+            return segment::fold(memory, header, self, state);
+        }
         while self.index < header.capacity {
             match log::read(memory, self.index) {
                 Slot::Free => return Stop::UpToDate,
@@ -42,47 +46,20 @@ impl Cursor {
     }
 
     fn take(&self, header: &Header, record: &[u8; RECORD], state: &mut FileState) {
-        // A segment speaks for its own holder only, and only of what belongs into it.
-        let own = |event: &Event| header.holder == HolderId(0) || event.holder() == header.holder;
         match record::decode(record) {
-            Ok(event) if event.is_shared() == (header.holder == HolderId(0)) && own(&event) => {
-                state.apply(header.seq(self.index), &event);
-            }
+            Ok(event) if event.is_shared() => state.apply(header.seq(self.index), &event),
             _ => state.set_lost(),
         }
     }
 }
 
-/// The events that make a holder's full segment anew, for the start of the next one: nearly all of it is of references that
-/// have ended, and need not be read. True: something in it was damaged.
-pub fn holding(memory: &(impl Memory + ?Sized), header: &Header) -> (Vec<Event>, bool) {
-    let mut live: FxHashMap<Serial, [u8; RECORD]> = FxHashMap::default();
-    let mut others = FileState::new();
-    for index in 0..header.capacity {
-        match log::read(memory, index) {
-            Slot::Record(record) => match record::reference(&record) {
-                Of::Acquired(serial) => {
-                    live.insert(serial, record);
-                }
-                Of::Released(serial) => {
-                    live.remove(&serial);
-                }
-                Of::Other => Cursor { index }.take(header, &record, &mut others),
-            },
-            Slot::Damaged => others.set_lost(),
-            Slot::Free | Slot::Void | Slot::Busy(_) => {}
-        }
+/// Whether a copy of a log, made while others went on with it, shows a moment of it; `then` is the header as it was after
+/// the copy was made. What is damaged for good never does.
+pub fn is_whole(copy: &(impl Memory + ?Sized), then: &(impl Memory + ?Sized), header: &Header) -> bool {
+    if header.holder != HolderId(0) {
+        return segment::is_whole(copy, then, header);
     }
-    let is_own = |event: &Event| event.holder() == header.holder;
-    let mut events = Vec::with_capacity(live.len());
-    for record in live.values() {
-        match record::decode(record) {
-            Ok(event) if is_own(&event) => events.push(event),
-            _ => others.set_lost(),
-        }
-    }
-    events.extend(others.children_by(header.holder));
-    (events, others.is_lost())
+    !(0..header.capacity).any(|index| log::read(copy, index) == Slot::Damaged)
 }
 
 /// The events that make the objects of a state anew, for the start of the next log of them. Of the dead the latest are

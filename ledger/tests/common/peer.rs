@@ -111,6 +111,15 @@ fn work(worker: &mut Worker, command: &str, argument: &str) -> String {
             let numbers = (handle.parse().expect("a number"), generation.parse().expect("a number"));
             worker.acquire(Handle(numbers.0), Generation(numbers.1), Origin::Imported).0.to_string()
         }
+        "churn" => {
+            let numbers: Vec<u64> = argument.split(' ').map(|number| number.parse().expect("a number")).collect();
+            let [pairs, handle, generation] = numbers[..] else { panic!("pairs, handle and generation") };
+            (0..pairs).for_each(|_| {
+                let serial = worker.acquire(Handle(handle as u32), Generation(generation), Origin::Imported);
+                worker.release(serial);
+            });
+            "done".to_owned()
+        }
         "digest" => worker.digest(),
         "stack" => {
             let frame = |offset| Frame { module: "/bin/app".to_owned(), offset, ..Frame::default() };

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::call::own;
-use crate::guard;
+use crate::guard::{self, Guard};
 
 /// Runs when the library is loaded: registers and looks, opens nothing, allocates nothing. Other libraries'
 /// constructors may have called us before.
@@ -37,8 +37,15 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     }
 }
 
-/// One word in a page that the kernel zeroes in every child, however it was made (fork, clone without CLONE_VM).
-static WIPED_ON_FORK: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
+/// A page that the kernel zeroes in every child, however it was made (fork, clone without CLONE_VM).
+static WIPED_ON_FORK: AtomicPtr<Wiped> = AtomicPtr::new(std::ptr::null_mut());
+
+struct Wiped {
+    /// [`PARENT`], but in a child that has not been asked.
+    word: AtomicU32,
+    /// The guard, where calls may go to it without further questions.
+    ready: AtomicPtr<Guard>,
+}
 
 const PARENT: u32 = 1;
 
@@ -51,20 +58,36 @@ fn watch_for_forks() {
         if page == libc::MAP_FAILED || libc::madvise(page, len, libc::MADV_WIPEONFORK) != 0 {
             return;
         }
-        page.cast::<AtomicU32>()
+        page.cast::<Wiped>()
     };
-    // SAFETY: the page is mapped for good and big enough.
-    unsafe { &*page }.store(PARENT, Ordering::Relaxed);
+    // SAFETY: the page is mapped for good, big enough, and zero: valid for both.
+    unsafe { &*page }.word.store(PARENT, Ordering::Relaxed);
     WIPED_ON_FORK.store(page, Ordering::Release);
+}
+
+#[inline(always)]
+fn wiped() -> Option<&'static Wiped> {
+    // SAFETY: either null or our page, mapped for good.
+    unsafe { WIPED_ON_FORK.load(Ordering::Acquire).as_ref() }
 }
 
 /// Whether this process was forked off since this was last asked, and then says no until the next fork.
 pub fn is_new_child() -> bool {
-    let page = WIPED_ON_FORK.load(Ordering::Acquire);
-    // SAFETY: either null or our page, mapped for good.
-    match unsafe { page.as_ref() } {
-        Some(word) => word.load(Ordering::Relaxed) != PARENT && word.swap(PARENT, Ordering::Relaxed) != PARENT,
-        None => false,
+    let word = wiped().map(|page| &page.word);
+    word.is_some_and(|word| word.load(Ordering::Relaxed) != PARENT && word.swap(PARENT, Ordering::Relaxed) != PARENT)
+}
+
+/// The guard that was said to be ready, by this very process.
+#[inline(always)]
+pub fn ready() -> Option<&'static Guard> {
+    // SAFETY: null, or a guard, which is never freed.
+    unsafe { wiped()?.ready.load(Ordering::Acquire).as_ref() }
+}
+
+/// Calls may go to this guard; to none without further questions where it is null.
+pub fn set_ready(guard: *const Guard) {
+    if let Some(page) = wiped() {
+        page.ready.store(guard.cast_mut(), Ordering::SeqCst);
     }
 }
 

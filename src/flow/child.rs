@@ -50,10 +50,7 @@ impl Guard {
 
     /// Before a call that makes something in `context`.
     pub fn before_child_in(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<ChildToken> {
-        match self.before_birth(function, context) {
-            Decision::Forward(token) => Decision::Forward(token.map(ChildToken::from)),
-            Decision::Refuse(errno) => Decision::Refuse(errno),
-        }
+        self.before_birth(function, context).map(ChildToken::from)
     }
 
     /// The same for a call that does not read `context`.

@@ -24,7 +24,9 @@ impl Guard {
         }
         let verdict = self.tracker.begin_use(pd.addr(), Kind::Pd, true, &self.world);
         let decision = self.decide(function, argument, verdict);
-        if let (Decision::Forward(None), Some(pd)) = (decision, peek::pd(pd.addr())) {
+        if let Decision::Forward(None) = decision
+            && let Some(pd) = peek::pd(pd.addr())
+        {
             self.adopt(pd.context);
         }
         decision

@@ -254,6 +254,26 @@ impl Kept {
         }
     }
 
+    /// Changes the reference, if it is one.
+    pub(super) fn change<R>(&mut self, change: impl FnOnce(&mut Reference) -> R) -> Option<R> {
+        match self {
+            Kept::Plain(plain) => {
+                let mut reference = plain.open();
+                let answer = change(&mut reference);
+                *self = Kept::of(Thing::Reference(reference));
+                Some(answer)
+            }
+            Kept::Whole(reference) => {
+                let answer = change(reference);
+                if let Some(plain) = Plain::of(reference) {
+                    *self = Kept::Plain(plain);
+                }
+                Some(answer)
+            }
+            Kept::Child(_) => None,
+        }
+    }
+
     /// Its serial.
     #[inline]
     pub(super) fn serial(&self) -> u64 {
@@ -353,6 +373,19 @@ mod tests {
             let (small, back) = there_and_back(&reference);
             assert!(!small, "{reference:?}");
             assert_eq!(format!("{back:?}"), format!("{reference:?}"));
+        }
+    }
+
+    #[test]
+    fn what_changes_is_kept_as_small_as_it_can_be() {
+        let mut kept = Kept::of(Thing::Reference(plain()));
+        for (children, is_small) in [(0, true), (1, false), (2, false), (0, true)] {
+            kept.change(|reference| reference.children = children);
+            assert_eq!(matches!(kept, Kept::Plain(_)), is_small);
+            assert_eq!(
+                kept.reference().map(|now| format!("{now:?}")),
+                Some(format!("{:?}", Reference { children, ..plain() }))
+            );
         }
     }
 

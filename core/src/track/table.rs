@@ -69,11 +69,7 @@ impl Shard {
 
     /// Changes the reference at `address`, if it is still the one with this serial.
     pub fn change<R>(&mut self, address: usize, serial: u64, change: impl FnOnce(&mut Reference) -> R) -> Option<R> {
-        let kept = self.kept(address, serial)?;
-        let mut reference = kept.reference()?;
-        let answer = change(&mut reference);
-        *kept = Kept::of(Thing::Reference(reference));
-        Some(answer)
+        self.kept(address, serial)?.change(change)
     }
 
     /// Sets where that reference stands, short of its end.
@@ -181,10 +177,7 @@ impl Shard {
     /// Visits all references, to change them, but for whether they live.
     pub fn each_reference(&mut self, mut visit: impl FnMut(usize, &mut Reference)) {
         for (address, kept) in &mut self.things {
-            if let Some(mut reference) = kept.reference() {
-                visit(*address, &mut reference);
-                *kept = Kept::of(Thing::Reference(reference));
-            }
+            kept.change(|reference| visit(*address, reference));
         }
     }
 

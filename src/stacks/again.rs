@@ -12,8 +12,8 @@ use crate::counter::{LANES, lane};
 /// Words of one walk: enough for 16 frames that all have frame pointers, and some more.
 const WORDS: usize = 40;
 
-/// Walks that a lane of threads remembers: a power of two. Two calls in turn need two.
-const WALKS: usize = 8;
+/// Pairs of walks that a lane of threads remembers: a power of two. Two calls in turn, of which a loop consists, need two.
+const PAIRS: usize = 4;
 
 /// What a walk has read, in its order.
 pub(super) struct Trail {
@@ -82,20 +82,24 @@ struct Walk {
 
 /// A lane's walks share no cache line with another lane's.
 #[repr(align(64))]
-struct Lane([Mutex<Walk>; WALKS]);
+struct Lane([[Mutex<Walk>; 2]; PAIRS]);
 
-static KNOWN: [Lane; LANES] = [const { Lane([const { Mutex::new(Walk::NONE) }; WALKS]) }; LANES];
+static KNOWN: [Lane; LANES] = [const { Lane([const { [const { Mutex::new(Walk::NONE) }; 2] }; PAIRS]) }; LANES];
 
-fn of(start: &Start) -> &'static Mutex<Walk> {
+/// Where a walk from here may be.
+#[inline]
+fn of(start: &Start) -> &'static [Mutex<Walk>; 2] {
     let mixed = (start.address ^ start.stack_pointer << 8).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    &KNOWN[lane()].0[mixed >> (usize::BITS - WALKS.trailing_zeros())]
+    &KNOWN[lane()].0[mixed >> (usize::BITS - PAIRS.trailing_zeros())]
 }
 
 /// The stack that begins here, if it is known.
 #[inline]
 pub(super) fn find(start: &Start) -> Option<Site> {
-    let walk = of(start).try_lock()?;
-    walk.is_of(start).then_some(walk.site)
+    of(start).iter().find_map(|walk| {
+        let walk = walk.try_lock()?;
+        walk.is_of(start).then_some(walk.site)
+    })
 }
 
 /// Remembers what a walk from here found.
@@ -103,8 +107,11 @@ pub(super) fn keep(start: &Start, trail: Trail, site: Site) {
     if trail.is_lost || trail.len == 0 {
         return;
     }
-    if let Some(mut walk) = of(start).try_lock() {
-        *walk = Walk { start: *start, trail, site };
+    let [first, second] = of(start);
+    if let (Some(mut first), Some(mut second)) = (first.try_lock(), second.try_lock()) {
+        // The older one goes.
+        let newer = std::mem::replace(&mut *first, Walk { start: *start, trail, site });
+        *second = newer;
     }
 }
 

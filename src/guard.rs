@@ -111,6 +111,7 @@ fn install(guard: Guard) -> &'static Guard {
 fn make() -> Option<&'static Guard> {
     crate::call::shield();
     verbsguard_ledger::before_file_work(crate::call::shield);
+    process::watch_for_forks();
     let _making = patience::lock(making());
     if let Some(guard) = existing() {
         return Some(guard);

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::call::own;
 use crate::guard::{self, Guard};
 
-/// Runs when the library is loaded: registers and looks, opens nothing, allocates nothing. Other libraries'
-/// constructors may have called us before.
+/// Runs when the library is loaded, in every program: registers and looks, opens nothing, allocates nothing. Other
+/// libraries' constructors may have called us before.
+// Beside the C compiler's own start-up code: what lies together is mapped by one page fault.
+#[unsafe(link_section = ".text.startup")]
 extern "C" fn start() {
     crate::log::remember_stderr();
     // SAFETY: the handlers live as long as the library, which is never unloaded (-z nodelete).
@@ -16,7 +18,6 @@ extern "C" fn start() {
         on_exit(at_exit, std::ptr::null_mut());
         libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
     }
-    watch_for_forks();
 }
 
 #[used]
@@ -29,15 +30,17 @@ unsafe extern "C" {
 }
 
 /// The last thing before the process is gone, with `status` what it exits with.
+#[unsafe(link_section = ".text.startup")]
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    let changed = own(|| guard::existing().and_then(|guard| guard.at_exit(status)));
-    if let Ok(Some(status)) = changed {
+    let Some(guard) = guard::existing() else { return };
+    if let Ok(Some(status)) = own(|| guard.at_exit(status)) {
         // SAFETY: exit within an on_exit handler goes on with the handlers that are left, and the new status.
         unsafe { libc::exit(status) }
     }
 }
 
-/// A page that the kernel zeroes in every child, however it was made (fork, clone without CLONE_VM).
+/// A page that the kernel zeroes in every child, however it was made (fork, clone without CLONE_VM). Null until this
+/// process makes a guard.
 static WIPED_ON_FORK: AtomicPtr<Wiped> = AtomicPtr::new(std::ptr::null_mut());
 
 struct Wiped {
@@ -49,7 +52,11 @@ struct Wiped {
 
 const PARENT: u32 = 1;
 
-fn watch_for_forks() {
+/// To be called before the guard's first lock is taken: a child then never finds it locked without being known as one.
+pub fn watch_for_forks() {
+    if !WIPED_ON_FORK.load(Ordering::Acquire).is_null() {
+        return;
+    }
     let len = crate::peek::page_size();
     // SAFETY: a new private page of our own; the advice concerns that page only.
     let page = unsafe {
@@ -62,7 +69,11 @@ fn watch_for_forks() {
     };
     // SAFETY: the page is mapped for good, big enough, and zero: valid for both.
     unsafe { &*page }.word.store(PARENT, Ordering::Relaxed);
-    WIPED_ON_FORK.store(page, Ordering::Release);
+    let none = std::ptr::null_mut();
+    if WIPED_ON_FORK.compare_exchange(none, page, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        // SAFETY: mapped above, and nobody else knows it: another thread was faster.
+        unsafe { libc::munmap(page.cast(), len) };
+    }
 }
 
 #[inline(always)]
@@ -92,7 +103,10 @@ pub fn set_ready(guard: *const Guard) {
 }
 
 extern "C" fn before_fork() {
-    let _ = own(guard::lock_for_fork);
+    // Without the page there is no guard and none in the making, and nothing to lock.
+    if !WIPED_ON_FORK.load(Ordering::Acquire).is_null() {
+        let _ = own(guard::lock_for_fork);
+    }
 }
 
 extern "C" fn after_fork_in_parent() {

@@ -8,8 +8,6 @@
 //! panic of ours costs a finding, never the call.
 
 use std::ffi::c_int;
-use std::hint::black_box;
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use verbsguard_core::site::Site;
@@ -20,7 +18,7 @@ use crate::depth::Frame;
 use crate::guard::{self, Guard};
 use crate::real::{Named, Real};
 use crate::stacks::Entry;
-use crate::thread;
+use crate::thread::{self, Thread};
 
 /// How a function fails.
 pub trait Answer {
@@ -63,10 +61,25 @@ impl Answer for () {
 /// What the phase before the real call decided.
 #[derive(Clone, Copy)]
 pub enum Decision<T> {
-    /// Forward; the token is what the phase after the call needs. None: nothing to do then.
+    /// Forward; the token is what the phase after the call needs. None: what the call names is not known, and there is
+    /// nothing to do then.
     Forward(Option<T>),
+    /// Forward; what the call does to what it names is recorded already.
+    Done,
     /// Fail the call with this errno value.
     Refuse(c_int),
+}
+
+impl<T> Decision<T> {
+    /// The same with another token.
+    #[inline]
+    pub fn map<U>(self, token: impl FnOnce(T) -> U) -> Decision<U> {
+        match self {
+            Decision::Forward(found) => Decision::Forward(found.map(token)),
+            Decision::Done => Decision::Done,
+            Decision::Refuse(errno) => Decision::Refuse(errno),
+        }
+    }
 }
 
 /// A function that is called: a symbol of a real library, or a pointer in a context.
@@ -104,18 +117,58 @@ pub fn run<C: Callee, R: Answer, T: Copy>(
 ) -> R {
     let entry = Entry::now();
     let owner = about.into();
-    let before = |guard| match callee.get(owner, Sight::Known) {
-        Some(_) => before(guard),
-        None => Decision::Forward(None),
-    };
-    let forward = |sight| callee.get(owner, sight).map(forward);
-    if Frame::new().is_nested() {
-        return forward(Sight::Blind).unwrap_or_else(lacking);
+    let thread = thread::this();
+    let frame = Frame::new();
+    if frame.is_nested(thread) {
+        return blindly(callee, owner, forward);
     }
-    let answer = apart(|| watched(callee.named(), entry, before, forward, after));
-    // So the call above is no jump: the frame that `entry` tells of stays.
-    black_box(&entry);
+    frame.enter(thread);
+    let errno = errno_address();
+    let entry_errno = get(errno);
+    thread.begin(entry);
+    let (mut known, mut decision) = (None, Decision::Forward(None));
+    let told = phase(thread, || {
+        let Some(guard) = guard::get() else { return };
+        callee.named().note_call();
+        let real = callee.get(owner, Sight::Known);
+        known = Some((guard, real));
+        if real.is_some() {
+            decision = before(guard);
+        }
+    });
+    set(errno, entry_errno);
+    let answer = match (known, decision) {
+        _ if told.is_err() => {
+            guard::give_up();
+            blindly(callee, owner, forward)
+        }
+        (Some((_, Some(real))), Decision::Done) => forward(real),
+        (Some((guard, Some(real))), Decision::Forward(Some(token))) => {
+            let answer = forward(real);
+            let answer_errno = get(errno);
+            finish(thread, || after(guard, token, &answer));
+            set(errno, answer_errno);
+            answer
+        }
+        (_, Decision::Refuse(errno)) => R::failed(errno),
+        (Some((guard, _)), _) => match callee.get(owner, Sight::Unknown) {
+            Some(real) => forward(real),
+            None => {
+                finish(thread, || guard.provider_lacks(callee.named()));
+                lacking()
+            }
+        },
+        (None, _) => blindly(callee, owner, forward),
+    };
+    thread.begin(Entry::NONE);
+    frame.leave(thread);
     answer
+}
+
+/// Forwards a call that is not looked at.
+#[inline(always)]
+fn blindly<C: Callee, R: Answer>(callee: C, owner: Owner, forward: impl FnOnce(C::Function) -> R) -> R {
+    callee.get(owner, Sight::Blind).map_or_else(lacking, forward)
 }
 
 /// The answer of a call to a function that the real library lacks.
@@ -123,84 +176,32 @@ fn lacking<R: Answer>() -> R {
     R::failed(libc::EOPNOTSUPP)
 }
 
-/// Puts some stack between the exported function and the mark of its call. A call that was left by siglongjmp leaves its
-/// mark behind; the next call from the same depth then stands above that mark, and is not taken for a nested one.
-#[inline(never)]
-fn apart<R>(call: impl FnOnce() -> R) -> R {
-    let distance = MaybeUninit::<[u8; 1024]>::uninit();
-    black_box(&distance);
-    let result = call();
-    black_box(&distance);
-    result
-}
-
-#[inline(never)]
-fn watched<R: Answer, T: Copy>(
-    function: &'static dyn Named,
-    entry: Entry,
-    before: impl FnOnce(&'static Guard) -> Decision<T>,
-    forward: impl FnOnce(Sight) -> Option<R>,
-    after: impl FnOnce(&'static Guard, T, &R),
-) -> R {
-    let frame = Frame::new();
-    frame.enter();
-    let errno = errno_address();
-    let entry_errno = get(errno);
-    begin(entry);
-    let decision = phase(|| {
-        let guard = guard::get()?;
-        function.note_call();
-        Some((guard, before(guard)))
-    });
-    set(errno, entry_errno);
-    let (answer, rest) = match decision {
-        Ok(Some((guard, Decision::Refuse(errno)))) => (Some(R::failed(errno)), Some((guard, None))),
-        Ok(Some((guard, Decision::Forward(token)))) => {
-            let sight = if token.is_some() { Sight::Known } else { Sight::Unknown };
-            (forward(sight), Some((guard, token)))
-        }
-        Ok(None) => (forward(Sight::Blind), None),
-        Err(_) => {
-            guard::give_up();
-            (forward(Sight::Blind), None)
-        }
-    };
-    let (answer, is_missing) = match answer {
-        Some(answer) => (answer, false),
-        None => (lacking(), true),
-    };
-    let answer_errno = get(errno);
-    if let Some((guard, token)) = rest {
-        let told = match token {
-            _ if is_missing => phase(|| guard.provider_lacks(function)),
-            Some(token) => phase(|| after(guard, token, &answer)),
-            None => Ok(()),
-        };
-        if told.is_err() {
-            guard::give_up();
-        }
+/// The phase after the real call.
+#[inline(always)]
+fn finish(thread: &Thread, work: impl FnOnce()) {
+    if phase(thread, work).is_err() {
+        guard::give_up();
     }
-    begin(Entry::NONE);
-    frame.leave();
-    set(errno, answer_errno);
-    answer
 }
 
 /// A phase of ours: its panics are caught, and what held off cancellation is taken back at its end.
 #[inline(always)]
-fn phase<R>(phase: impl FnOnce() -> R) -> std::thread::Result<R> {
+fn phase<R>(thread: &Thread, phase: impl FnOnce() -> R) -> std::thread::Result<R> {
     let result = catch_unwind(AssertUnwindSafe(phase));
-    unshield();
+    if thread.shield.get() != 0 {
+        unshield(thread);
+    }
     result
 }
 
 /// What is not a phase of a call, and may do anything: shielded from the start.
 pub fn own<R>(work: impl FnOnce() -> R) -> std::thread::Result<R> {
-    let is_outermost = thread::this().shield.get() == 0;
+    let thread = thread::this();
+    let is_outermost = thread.shield.get() == 0;
     shield();
     let result = catch_unwind(AssertUnwindSafe(work));
     if is_outermost {
-        unshield();
+        unshield(thread);
     }
     result
 }
@@ -215,11 +216,9 @@ pub fn shield() {
     }
 }
 
-fn unshield() {
-    let shield = &thread::this().shield;
-    if shield.get() != 0 {
-        set_cancel_state(shield.replace(0) - 1);
-    }
+#[cold]
+fn unshield(thread: &Thread) {
+    set_cancel_state(thread.shield.replace(0) - 1);
 }
 
 /// pthread_setcancelstate(3).
@@ -237,22 +236,15 @@ pub fn set_cancel_state(state: c_int) -> c_int {
     old
 }
 
-/// Another call begins, or none is under way any more.
-pub fn begin(entry: Entry) {
-    let thread = thread::this();
-    thread.entry.set(entry);
-    thread.site.set(0);
-    thread.time.set(0);
-}
-
 /// The stack of the call under way. Taken once for each call.
+#[inline]
 pub fn site() -> Site {
     let thread = thread::this();
     let known = thread.site.get();
     if known != 0 {
         return Site((known >> 1) as u32);
     }
-    let site = crate::stacks::capture(thread.entry.get());
+    let site = crate::stacks::capture(&thread.entry);
     thread.site.set(u64::from(site.0) << 1 | 1);
     site
 }

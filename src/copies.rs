@@ -245,7 +245,7 @@ pub enum Sight {
 
 /// The place, among the copies of `provider`, of the one that a call of `symbol` is for. None where nothing tells.
 #[inline(always)]
-pub fn place(provider: Provider, symbol: Symbol, owner: Owner, sight: Sight) -> Option<usize> {
+pub fn place(provider: Provider, symbol: &Symbol, owner: Owner, sight: Sight) -> Option<usize> {
     let is_met = match owner {
         // A new context comes of it.
         Owner::Device(_) | Owner::Descriptor => false,
@@ -256,11 +256,11 @@ pub fn place(provider: Provider, symbol: Symbol, owner: Owner, sight: Sight) -> 
 }
 
 #[cold]
-fn ask(provider: Provider, symbol: Symbol, owner: Owner, sight: Sight) -> Option<usize> {
+fn ask(provider: Provider, symbol: &Symbol, owner: Owner, sight: Sight) -> Option<usize> {
     let before = crate::call::errno();
     let found = crate::call::own(|| {
         provider.chosen();
-        maker(provider, owner, sight).or_else(|| bound(provider, symbol))
+        maker(provider, owner, sight).or_else(|| bound(provider, *symbol))
     });
     crate::call::set_errno(before);
     found.ok().flatten()

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::thread;
 
 /// Lanes: a power of two. With more threads some share one.
-const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// More functions than are interposed.
 const FUNCTIONS: usize = 512;
@@ -38,8 +38,9 @@ impl Counter {
     }
 }
 
+/// This thread's lane.
 #[inline]
-fn lane() -> usize {
+pub fn lane() -> usize {
     let mine = thread::this().lane.get();
     (if mine == 0 { first_lane() } else { mine }) as usize % LANES
 }

@@ -7,31 +7,46 @@
 //! and the mark holds only while that frame can still be there: it lies further up the stack and still holds its token.
 
 use std::cell::Cell;
-use std::hint::black_box;
+use std::mem::MaybeUninit;
 
-use crate::thread;
+use crate::thread::Thread;
+
+/// Bytes of stack between a call's mark and the end of its frame. A call that was left by siglongjmp leaves its mark
+/// behind; the next call, from about the same depth, then ends above that mark, and is not taken for a nested one.
+const DISTANCE: usize = 1024;
 
 /// A call's own mark, on its own stack. It has no Drop: pthread_exit and cancellation may unwind through it.
+#[repr(C)]
 pub struct Frame {
-    token: Cell<usize>,
+    token: Cell<MaybeUninit<usize>>,
     outer: Cell<usize>,
+    /// Never written.
+    distance: MaybeUninit<[u8; DISTANCE]>,
 }
 
 const SEAL: usize = 0x5eed_ab1e_c0de_d00d;
 
 impl Frame {
+    #[inline(always)]
     pub const fn new() -> Frame {
-        Frame { token: Cell::new(0), outer: Cell::new(0) }
+        Frame { token: Cell::new(MaybeUninit::uninit()), outer: Cell::new(0), distance: MaybeUninit::uninit() }
     }
 
+    #[inline(always)]
     fn address(&self) -> usize {
-        black_box(std::ptr::from_ref(self)) as usize
+        std::ptr::from_ref(self).addr()
     }
 
     /// Whether a call further up this thread's stack is still under way.
-    pub fn is_nested(&self) -> bool {
-        let outermost = thread::this().outermost.get();
-        if outermost == 0 || self.address() >= outermost {
+    #[inline(always)]
+    pub fn is_nested(&self, thread: &Thread) -> bool {
+        let outermost = thread.outermost.get();
+        outermost != 0 && self.is_below(outermost)
+    }
+
+    #[cold]
+    fn is_below(&self, outermost: usize) -> bool {
+        if self.address() + size_of::<Frame>() > outermost {
             return false;
         }
         // SAFETY: the mark lies above this frame on this thread's own stack, which is mapped; its owner may be gone,
@@ -41,53 +56,64 @@ impl Frame {
     }
 
     /// Marks this frame as the outermost call.
-    pub fn enter(&self) {
-        self.token.set(self.address() ^ SEAL);
-        self.outer.set(thread::this().outermost.replace(self.address()));
+    #[inline(always)]
+    pub fn enter(&self, thread: &Thread) {
+        self.set_token(self.address() ^ SEAL);
+        self.outer.set(thread.outermost.replace(self.address()));
     }
 
     /// Takes the mark back.
-    pub fn leave(&self) {
-        self.token.set(0);
-        black_box(self);
+    #[inline(always)]
+    pub fn leave(&self, thread: &Thread) {
+        self.set_token(0);
         // What was marked before us is only worth keeping if it was a live call (a handler on another stack).
-        thread::this().outermost.set(self.outer.get());
+        thread.outermost.set(self.outer.get());
+    }
+
+    /// Others look at it, through the address alone.
+    #[inline(always)]
+    fn set_token(&self, token: usize) {
+        // SAFETY: our own cell.
+        unsafe { std::ptr::write_volatile(self.token.as_ptr().cast(), token) };
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
+
     use super::*;
+    use crate::thread::this;
 
     #[inline(never)]
     fn deeper() -> bool {
-        Frame::new().is_nested()
+        Frame::new().is_nested(this())
     }
 
     #[test]
     fn nested_only_while_the_outer_call_lasts() {
         assert!(!deeper());
         let outer = Frame::new();
-        outer.enter();
+        outer.enter(this());
         assert!(deeper());
-        outer.leave();
+        outer.leave(this());
         assert!(!deeper());
     }
 
     #[inline(never)]
     fn abandoned() {
         let frame = Frame::new();
-        frame.enter();
+        frame.enter(this());
         black_box(&frame);
     }
 
     #[test]
     fn a_call_left_by_longjmp_does_not_stick() {
         abandoned();
-        assert!(!Frame::new().is_nested() || deeper(), "shallower or overwritten: not nested");
+        assert!(!Frame::new().is_nested(this()) || deeper(), "shallower or overwritten: not nested");
         let after = Frame::new();
-        after.enter();
+        after.enter(this());
         assert!(deeper());
-        after.leave();
+        after.leave(this());
     }
 }

@@ -14,6 +14,7 @@ use verbsguard_core::track::{ContextOrigin, DeviceFile, ForkLocks, Inheritance, 
 use crate::depth::Frame;
 use crate::log::Log;
 use crate::process;
+use crate::thread;
 use crate::world::World;
 
 /// The guard of this process.
@@ -48,22 +49,35 @@ fn making() -> &'static Mutex<()> {
 static DISABLED: AtomicBool = AtomicBool::new(false);
 
 /// The guard, made at the first call. None where this program is not to be guarded.
+#[inline(always)]
 pub fn get() -> Option<&'static Guard> {
+    process::ready().or_else(get_ready)
+}
+
+#[cold]
+fn get_ready() -> Option<&'static Guard> {
     if process::is_new_child() {
         become_child();
     }
     if DISABLED.load(Ordering::Relaxed) {
         return None;
     }
-    existing().or_else(make)
+    let guard = existing().or_else(make)?;
+    process::set_ready(guard);
+    if DISABLED.load(Ordering::SeqCst) {
+        // Another thread has just given up.
+        process::set_ready(std::ptr::null());
+        return None;
+    }
+    Some(guard)
 }
 
 /// Something of ours failed: what is known may be wrong from here on, so nothing is said any more, and calls are only
 /// forwarded.
 pub fn give_up() {
-    if !DISABLED.swap(true, Ordering::Relaxed)
-        && let Some(guard) = existing()
-    {
+    let was_disabled = DISABLED.swap(true, Ordering::SeqCst);
+    process::set_ready(std::ptr::null());
+    if !was_disabled && let Some(guard) = existing() {
         let why = LAST_PANIC.try_lock().and_then(|why| why.clone()).unwrap_or_default();
         guard.log.say(&format!("internal error, the guard only forwards from here on: {why}"));
     }
@@ -97,6 +111,7 @@ fn install(guard: Guard) -> &'static Guard {
 fn make() -> Option<&'static Guard> {
     crate::call::shield();
     verbsguard_ledger::before_file_work(crate::call::shield);
+    process::watch_for_forks();
     let _making = patience::lock(making());
     if let Some(guard) = existing() {
         return Some(guard);
@@ -162,7 +177,7 @@ const FORK_PATIENCE: Duration = Duration::from_secs(5);
 /// Takes every lock, so that the child finds whole tables. Not where this thread is inside a call of ours already (a
 /// handler that forks): it may hold one of them.
 pub fn lock_for_fork() {
-    if Frame::new().is_nested() {
+    if Frame::new().is_nested(thread::this()) {
         return;
     }
     if process::is_new_child() {
@@ -277,14 +292,18 @@ impl Guard {
     pub fn at_exit(&self, status: c_int) -> Option<c_int> {
         // exit() called by a handler in the middle of a call of ours: a lock may be held for good.
         let given_up = DISABLED.load(Ordering::Relaxed);
-        if given_up || Frame::new().is_nested() || process::is_new_child() || self.ended.swap(true, Ordering::Relaxed) {
+        if given_up
+            || Frame::new().is_nested(thread::this())
+            || process::is_new_child()
+            || self.ended.swap(true, Ordering::Relaxed)
+        {
             return None;
         }
-        let frame = Frame::new();
-        frame.enter();
-        crate::call::begin(crate::stacks::Entry::NONE);
+        let (frame, thread) = (Frame::new(), thread::this());
+        frame.enter(thread);
+        thread.begin(crate::stacks::Entry::NONE);
         self.report_end();
-        frame.leave();
+        frame.leave(thread);
         let exitcode = c_int::from(self.options.exitcode);
         (status == 0 && exitcode != 0 && patience::lock(&self.tally).has_errors()).then_some(exitcode)
     }

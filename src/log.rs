@@ -16,7 +16,6 @@ use stderr::STDERR;
 
 /// Remembers what standard error is. To be called when the library is loaded; opens nothing.
 pub fn remember_stderr() {
-    let _quiet = Quiet::new();
     STDERR.remember();
 }
 

@@ -55,7 +55,7 @@ impl<F: Copy> Real<F> {
     /// The real function in the copy that a call is for, or None where that lacks it. Thread-safe.
     #[inline(always)]
     pub fn get(&self, owner: Owner, sight: Sight) -> Option<F> {
-        match copies::place(self.provider, self.symbol, owner, sight) {
+        match copies::place(self.provider, &self.symbol, owner, sight) {
             Some(place) => self.in_copy(place),
             None => self.in_any(),
         }

@@ -3,11 +3,13 @@
 //! Taking a stack that was seen before allocates nothing and takes no lock of ours. A new one is kept for good, with the
 //! module of each frame, for the module may be gone when a report wants it.
 
+mod again;
 mod modules;
 #[cfg(target_arch = "x86_64")]
 mod rules;
 mod unwind;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use verbsguard_core::options::MAX_STACK;
 use verbsguard_core::site::{Frame, Resolve, Site};
 use verbsguard_core::symbols::Symbols;
 
-use crate::thread;
+use again::Trail;
 use modules::Module;
 pub use unwind::Entry;
 
@@ -53,42 +55,34 @@ pub fn set_depth(depth: usize) {
 
 /// Where the program called us: the stack without our own frames. [`Site::NONE`] where none can be had. `entry` is where
 /// it entered us, if that is known.
-pub fn capture(entry: Entry) -> Site {
-    let depth = DEPTH.load(Ordering::Relaxed).max(1);
-    if depth == 1 {
-        return one_frame(entry);
+#[inline]
+pub fn capture(entry: &Cell<Entry>) -> Site {
+    entry.get().known().unwrap_or_else(|| take(entry.get()))
+}
+
+/// The usual depth and less.
+const SHALLOW: usize = 16;
+
+#[cold]
+fn take(entry: Entry) -> Site {
+    match DEPTH.load(Ordering::Relaxed).max(1) {
+        depth @ ..=SHALLOW => take_into(entry, &mut [0; SHALLOW][..depth]),
+        depth => take_into(entry, &mut [0; MAX_STACK][..depth]),
     }
-    let mut addresses = [0; MAX_STACK];
-    let len = unwind::walk(entry, &mut addresses[..depth], modules::own_code());
-    intern(&addresses[..len])
+}
+
+fn take_into(entry: Entry, addresses: &mut [usize]) -> Site {
+    let mut trail = Trail::new();
+    let len = unwind::walk(entry, addresses, modules::own_code(), &mut trail);
+    let site = intern(&addresses[..len]);
+    entry.keep(trail, site);
+    site
 }
 
 /// Where the program called us: in the call that did.
 pub fn caller() -> Option<usize> {
     let mut one = [0];
-    (unwind::walk(Entry::NONE, &mut one, modules::own_code()) == 1).then_some(one[0])
-}
-
-/// The stack where the caller is all that is kept.
-fn one_frame(entry: Entry) -> Site {
-    let own = modules::own_code();
-    let address = match entry.caller().filter(|caller| !own.contains(caller)) {
-        Some(caller) => caller,
-        None => {
-            let mut address = [0];
-            if unwind::walk(entry, &mut address, own) == 0 {
-                return Site::NONE;
-            }
-            address[0]
-        }
-    };
-    let known = &thread::this().callers[address / 4 % thread::CALLERS];
-    if known.get().0 == address {
-        return Site(known.get().1);
-    }
-    let site = intern(&[address]);
-    known.set((address, site.0));
-    site
+    (unwind::walk(Entry::NONE, &mut one, modules::own_code(), &mut Trail::new()) == 1).then_some(one[0])
 }
 
 fn intern(addresses: &[usize]) -> Site {

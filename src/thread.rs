@@ -7,9 +7,6 @@ use verbsguard_core::track::BirthToken;
 
 use crate::stacks::Entry;
 
-/// How many callers a thread remembers: a power of two.
-pub const CALLERS: usize = 8;
-
 /// The block. All zero at first; without Drop, so that it can be used at thread exit.
 #[repr(C, align(64))]
 pub struct Thread {
@@ -27,14 +24,22 @@ pub struct Thread {
     pub lane: Cell<u32>,
     /// This thread's stack: start, which is 0 until it has been asked for, and end.
     pub stack: Cell<(usize, usize)>,
-    /// Callers of the program that were seen last, and their sites, by address.
-    pub callers: [Cell<(usize, u32)>; CALLERS],
     /// The open context that this thread named last, and the version of the contexts that had it.
     pub context: Cell<(u64, BirthToken)>,
     /// A page that was found readable, and at which tick of the clock.
     pub readable: Cell<(usize, u64)>,
     /// The same for writable.
     pub writable: Cell<(usize, u64)>,
+}
+
+impl Thread {
+    /// Another call begins, or none is under way any more.
+    #[inline(always)]
+    pub fn begin(&self, entry: Entry) {
+        self.entry.set(entry);
+        self.site.set(0);
+        self.time.set(0);
+    }
 }
 
 /// This thread's block.

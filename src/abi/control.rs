@@ -182,15 +182,15 @@ fn found(found: bool) -> c_int {
 
 /// Asks the guard, if there is one; a panic or a question from inside a call gives `otherwise`. errno stays.
 fn ask<R>(otherwise: R, question: impl FnOnce(&'static Guard) -> R) -> R {
-    let frame = Frame::new();
-    if frame.is_nested() {
+    let (frame, thread) = (Frame::new(), crate::thread::this());
+    if frame.is_nested(thread) {
         return otherwise;
     }
     let errno = crate::call::errno();
-    frame.enter();
-    crate::call::begin(crate::stacks::Entry::NONE);
+    frame.enter(thread);
+    thread.begin(crate::stacks::Entry::NONE);
     let answer = crate::call::own(|| guard::existing().map(question));
-    frame.leave();
+    frame.leave(thread);
     crate::call::set_errno(errno);
     answer.ok().flatten().unwrap_or(otherwise)
 }

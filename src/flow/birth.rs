@@ -227,10 +227,7 @@ impl Guard {
         if let Some(errno) = self.refuse_vfio(function, "context", context.addr()) {
             return Decision::Refuse(errno);
         }
-        match self.before_birth(function, context) {
-            Decision::Forward(token) => Decision::Forward(token.map(|birth| ImportToken { birth })),
-            Decision::Refuse(errno) => Decision::Refuse(errno),
-        }
+        self.before_birth(function, context).map(|birth| ImportToken { birth })
     }
 
     pub fn after_umem_import(&self, function: &dyn Named, token: ImportToken, umem: *mut Mlx5dvDevxUmem) {

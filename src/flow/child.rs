@@ -24,7 +24,9 @@ impl Guard {
         }
         let verdict = self.tracker.begin_use(pd.addr(), Kind::Pd, true, &self.world);
         let decision = self.decide(function, argument, verdict);
-        if let (Decision::Forward(None), Some(pd)) = (decision, peek::pd(pd.addr())) {
+        if let Decision::Forward(None) = decision
+            && let Some(pd) = peek::pd(pd.addr())
+        {
             self.adopt(pd.context);
         }
         decision
@@ -50,10 +52,7 @@ impl Guard {
 
     /// Before a call that makes something in `context`.
     pub fn before_child_in(&self, function: &dyn Named, context: *mut IbvContext) -> Decision<ChildToken> {
-        match self.before_birth(function, context) {
-            Decision::Forward(token) => Decision::Forward(token.map(ChildToken::from)),
-            Decision::Refuse(errno) => Decision::Refuse(errno),
-        }
+        self.before_birth(function, context).map(ChildToken::from)
     }
 
     /// The same for a call that does not read `context`.

@@ -31,7 +31,23 @@ impl Here for Now {
 }
 
 impl Guard {
+    #[inline(always)]
     pub fn before_release(
+        &self,
+        function: &dyn Named,
+        argument: &'static str,
+        address: usize,
+        kind: Kind,
+        end: End,
+    ) -> Decision<Ending> {
+        match self.tracker.end_at_once(address, kind, end, &Now) {
+            true => Decision::Done,
+            false => self.judge_release(function, argument, address, kind, end),
+        }
+    }
+
+    #[inline(never)]
+    fn judge_release(
         &self,
         function: &dyn Named,
         argument: &'static str,
@@ -48,10 +64,7 @@ impl Guard {
             return Decision::Forward(Some(Ending::ParentDomain(token)));
         }
         let verdict = self.tracker.begin_release(address, kind, end, &Now, &self.world);
-        match self.decide(function, argument, verdict) {
-            Decision::Forward(token) => Decision::Forward(token.map(Ending::Reference)),
-            Decision::Refuse(errno) => Decision::Refuse(errno),
-        }
+        self.decide(function, argument, verdict).map(Ending::Reference)
     }
 
     fn release_of_null(&self, function: &dyn Named, argument: &'static str, kind: Kind, end: End) -> Decision<Ending> {

@@ -1,9 +1,8 @@
 //! Standard error, through a descriptor of our own: the program may close or reuse its descriptor 2.
 
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 use super::quiet::write_all;
 
@@ -25,10 +24,46 @@ struct File {
 /// A standard descriptor of the program, and our own one for the same file.
 pub(super) struct Channel {
     standard: c_int,
-    at_start: OnceLock<Option<File>>,
+    at_start: AtStart,
     /// What we write to, decided once; `None` where there is nothing to write to.
     output: OnceLock<Option<File>>,
     own: AtomicI32,
+}
+
+/// What a descriptor stood for when the library was loaded, without the kind, which an inode keeps. Not a OnceLock: its
+/// code lies far from the constructor, and each such place is memory that every program would map.
+struct AtStart {
+    state: AtomicU8,
+    device: AtomicU64,
+    inode: AtomicU64,
+}
+
+impl AtStart {
+    const UNKNOWN: u8 = 0;
+    const CLOSED: u8 = 1;
+    const OPEN: u8 = 2;
+
+    const fn new() -> AtStart {
+        AtStart { state: AtomicU8::new(Self::UNKNOWN), device: AtomicU64::new(0), inode: AtomicU64::new(0) }
+    }
+
+    fn set(&self, found: Option<File>) {
+        if let Some(File { device, inode, .. }) = found {
+            self.device.store(device, Ordering::Relaxed);
+            self.inode.store(inode, Ordering::Relaxed);
+        }
+        let state = if found.is_some() { Self::OPEN } else { Self::CLOSED };
+        self.state.store(state, Ordering::Release);
+    }
+
+    fn may_have_been(&self, file: &File) -> bool {
+        match self.state.load(Ordering::Acquire) {
+            Self::OPEN => {
+                self.device.load(Ordering::Relaxed) == file.device && self.inode.load(Ordering::Relaxed) == file.inode
+            }
+            state => state == Self::UNKNOWN,
+        }
+    }
 }
 
 /// Standard error.
@@ -36,12 +71,12 @@ pub(super) static STDERR: Channel = Channel::new(2);
 
 impl Channel {
     pub(super) const fn new(standard: c_int) -> Channel {
-        Channel { standard, at_start: OnceLock::new(), output: OnceLock::new(), own: AtomicI32::new(-1) }
+        Channel { standard, at_start: AtStart::new(), output: OnceLock::new(), own: AtomicI32::new(-1) }
     }
 
     /// Remembers what the descriptor is. To be called when the program starts; takes no descriptor.
     pub(super) fn remember(&self) {
-        _ = self.at_start.set(identity(self.standard));
+        self.at_start.set(identity(self.standard));
     }
 
     /// Takes our own descriptor, if reports can go there.
@@ -73,7 +108,7 @@ impl Channel {
     fn output(&self) -> Option<File> {
         *self.output.get_or_init(|| {
             let now = identity(self.standard)?;
-            let same = self.at_start.get().is_none_or(|start| *start == Some(now));
+            let same = self.at_start.may_have_been(&now);
             // Another regular file under this number, written from its beginning, is the program's data.
             (same || !now.is_regular || appends(self.standard)).then_some(now)
         })
@@ -105,14 +140,7 @@ impl Channel {
 }
 
 fn identity(fd: c_int) -> Option<File> {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: fstat fills the record where it returns 0.
-    let stat = unsafe {
-        if libc::fstat(fd, stat.as_mut_ptr()) != 0 {
-            return None;
-        }
-        stat.assume_init()
-    };
+    let stat = crate::world::stat(fd)?;
     Some(File { device: stat.st_dev, inode: stat.st_ino, is_regular: stat.st_mode & libc::S_IFMT == libc::S_IFREG })
 }
 

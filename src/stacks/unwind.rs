@@ -3,17 +3,21 @@
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
+use verbsguard_core::site::Site;
+
+use super::again::{self, Start, Trail};
 #[cfg(target_arch = "x86_64")]
 use super::rules::{self, Base, Rule};
 
 /// Writes the addresses of the calls, the innermost first, until the slice is full; how many there were. The innermost
-/// ones that lie in `skip` are left out.
+/// ones that lie in `skip` are left out. `trail` gets what it went by.
 #[inline(always)]
-pub(super) fn walk(entry: Entry, addresses: &mut [usize], skip: Range<usize>) -> usize {
+pub(super) fn walk(entry: Entry, addresses: &mut [usize], skip: Range<usize>, trail: &mut Trail) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if let Some(len) = walk_by_rules(entry.0.or_now(), addresses, &skip) {
+    if let Some(len) = walk_by_rules(entry.0.or_now(), addresses, &skip, trail) {
         return len;
     }
+    trail.lose();
     walk_by_unwinder(addresses, skip)
 }
 
@@ -25,26 +29,24 @@ impl Entry {
     /// Not known.
     pub const NONE: Entry = Entry(
         #[cfg(target_arch = "x86_64")]
-        Registers { address: 0, stack_pointer: 0, frame_pointer: 0 },
+        Registers { address: 0, stack_pointer: 0, frame_pointer: 0, saved_at: 0 },
     );
 
-    /// The address that called it, as [`walk`] finds it, if a rule leads there: for where no more is asked.
-    #[cfg(target_arch = "x86_64")]
+    /// The stack that was taken here before, if it still is the same.
     #[inline]
-    pub(super) fn caller(&self) -> Option<usize> {
-        let stack = crate::own_stack::bounds();
-        if !stack.contains(&self.0.stack_pointer) {
-            return None;
-        }
-        match rules::at(self.0.address) {
-            Rule::Caller { base, cfa, saved } => Some(self.0.caller(base, cfa, saved, &stack)?.address),
-            Rule::Outermost | Rule::Other => None,
-        }
+    pub(super) fn known(&self) -> Option<Site> {
+        #[cfg(target_arch = "x86_64")]
+        return again::find(&self.0.start());
+        #[cfg(not(target_arch = "x86_64"))]
+        None
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) fn caller(&self) -> Option<usize> {
-        None
+    /// Remembers the stack that was taken here.
+    pub(super) fn keep(&self, trail: Trail, site: Site) {
+        #[cfg(target_arch = "x86_64")]
+        if self.0.address != 0 {
+            again::keep(&self.0.start(), trail, site);
+        }
     }
 
     /// The function that this is compiled into.
@@ -65,6 +67,8 @@ struct Registers {
     address: usize,
     stack_pointer: usize,
     frame_pointer: usize,
+    /// Where on the stack the frame pointer was found; 0: it was in the register.
+    saved_at: usize,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -80,7 +84,14 @@ impl Registers {
                 options(nomem, nostack, preserves_flags)
             );
         }
-        Registers { address, stack_pointer, frame_pointer }
+        Registers { address, stack_pointer, frame_pointer, saved_at: 0 }
+    }
+
+    /// A walk from here.
+    #[inline(always)]
+    fn start(&self) -> Start {
+        let Registers { address, stack_pointer, frame_pointer, .. } = *self;
+        Start { address, stack_pointer, frame_pointer }
     }
 
     /// These, or the present ones where these are none.
@@ -91,10 +102,21 @@ impl Registers {
 
     /// The caller's. None where that would lead out of what is in use of `stack`.
     #[inline]
-    fn caller(self, base: Base, cfa: usize, saved: usize, stack: &Range<usize>) -> Option<Registers> {
+    fn caller(
+        self,
+        (base, cfa, saved): (Base, usize, usize),
+        stack: &Range<usize>,
+        trail: &mut Trail,
+    ) -> Option<Registers> {
         let base = match base {
             Base::StackPointer => self.stack_pointer,
-            Base::FramePointer => self.frame_pointer,
+            Base::FramePointer => {
+                match self.saved_at {
+                    0 => trail.go_by_register(),
+                    at => trail.read(at, self.frame_pointer),
+                }
+                self.frame_pointer
+            }
         };
         let cfa = base.checked_add(cfa)?;
         // Strictly upwards, so that no damaged stack can make a ring.
@@ -104,14 +126,17 @@ impl Registers {
         }
         // SAFETY: between this thread's stack pointer and the end of its stack, and aligned.
         let word = |below: usize| unsafe { std::ptr::read_volatile((cfa - below) as *const usize) };
-        let frame_pointer = if saved == 0 { self.frame_pointer } else { word(saved) };
-        Some(Registers { address: word(8).wrapping_sub(1), stack_pointer: cfa, frame_pointer })
+        let (frame_pointer, saved_at) =
+            if saved == 0 { (self.frame_pointer, self.saved_at) } else { (word(saved), cfa - saved) };
+        let back = word(8);
+        trail.read(cfa - 8, back);
+        Some(Registers { address: back.wrapping_sub(1), stack_pointer: cfa, frame_pointer, saved_at })
     }
 }
 
 /// None where a frame is not one of the two usual kinds, or this thread is not on its own stack.
 #[cfg(target_arch = "x86_64")]
-fn walk_by_rules(start: Registers, addresses: &mut [usize], skip: &Range<usize>) -> Option<usize> {
+fn walk_by_rules(start: Registers, addresses: &mut [usize], skip: &Range<usize>, trail: &mut Trail) -> Option<usize> {
     let stack = crate::own_stack::bounds();
     if !stack.contains(&start.stack_pointer) {
         return None;
@@ -126,7 +151,7 @@ fn walk_by_rules(start: Registers, addresses: &mut [usize], skip: &Range<usize>)
             }
         }
         frame = match rules::at(frame.address) {
-            Rule::Caller { base, cfa, saved } => frame.caller(base, cfa, saved, &stack)?,
+            Rule::Caller { base, cfa, saved } => frame.caller((base, cfa, saved), &stack, trail)?,
             Rule::Outermost => return Some(len),
             Rule::Other => return None,
         };
@@ -232,7 +257,8 @@ mod tests {
     /// Both walks from one place, without the innermost frame, where they differ.
     fn both() -> [Vec<usize>; 2] {
         let (mut one, mut other) = ([0; 64], [0; 64]);
-        let by_rules = walk_by_rules(Registers::now(), &mut one, &(0..0)).expect("compiled code alone");
+        let by_rules =
+            walk_by_rules(Registers::now(), &mut one, &(0..0), &mut Trail::new()).expect("compiled code alone");
         let by_unwinder = walk_by_unwinder(&mut other, 0..0);
         // The unwinder's own walk begins one frame deeper.
         let start = other.iter().position(|address| *address == one[1]).expect("a common frame");
@@ -255,20 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn the_caller_alone_is_the_one_that_a_walk_finds() {
-        let entry = Entry::now();
-        let mut two = [0; 2];
-        assert_eq!(walk(entry, &mut two, 0..0), 2);
-        assert_eq!(entry.caller(), Some(two[1]));
-        assert_eq!(Entry::NONE.caller(), None);
-    }
-
-    #[test]
     fn a_stack_that_leads_nowhere_is_left_alone() {
         let mut addresses = [0; 16];
         let start = Registers::now();
         let elsewhere = Registers { stack_pointer: 0x1000, ..start };
-        assert_eq!(walk_by_rules(elsewhere, &mut addresses, &(0..0)), None);
+        assert_eq!(walk_by_rules(elsewhere, &mut addresses, &(0..0), &mut Trail::new()), None);
         let stack = crate::own_stack::bounds();
         for frame_pointer in [
             0,
@@ -281,7 +298,7 @@ mod tests {
         ] {
             let damaged = Registers { frame_pointer, ..start };
             for saved in [0, 16] {
-                let caller = damaged.caller(Base::FramePointer, 16, saved, &stack);
+                let caller = damaged.caller((Base::FramePointer, 16, saved), &stack, &mut Trail::new());
                 assert!(caller.is_none(), "{frame_pointer:#x}, {saved}");
             }
         }

@@ -34,6 +34,7 @@ pub struct FileState {
     pub(super) queued: HashSet<Generation>,
     pub(super) referenced: HashMap<Generation, HashSet<(HolderId, Serial)>>,
     pub(super) holdings: HashMap<HolderId, Holding>,
+    changes: u64,
     /// Objects that the process that folds refers to; it knows its references itself.
     mine: HashSet<Generation>,
 }
@@ -54,6 +55,7 @@ impl FileState {
     /// Takes in an event. `seq` is its place in the device file's order; reference events have none, give 0.
     pub fn apply(&mut self, seq: u64, event: &Event) {
         self.next = self.next.max(seq);
+        self.changes += 1;
         match *event {
             Event::Opened { holder, stamp, guarded } => {
                 // Only the first to come can have been there from the start.
@@ -236,7 +238,13 @@ impl FileState {
         }
     }
 
+    /// While this stays, so do all objects. Only for this value: another fold of the same events may count otherwise.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     fn retire_if_dead(&mut self, generation: Generation) {
+        self.changes += 1;
         if self.objects.get(&generation).is_some_and(|object| !object.may_live()) {
             self.retire(generation);
         }

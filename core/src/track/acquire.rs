@@ -1,5 +1,6 @@
 //! Births of references: alloc, register, import.
 
+use super::kept::{Kept, Plain};
 use super::patience::read;
 use super::{
     Clue, ContextId, Current, DeviceFile, Elsewhere, FileIndex, Mark, Newcomer, Origin, Reference, Sighting, State,
@@ -41,11 +42,42 @@ pub struct Newborn {
     pub origin: Origin,
 }
 
+/// A reference that was just born.
+pub(super) struct Birth {
+    pub(super) serial: u64,
+    pub(super) token: BirthToken,
+    pub(super) newborn: Newborn,
+    pub(super) generation: Option<Generation>,
+    pub(super) mark: Mark,
+}
+
+impl Birth {
+    #[cold]
+    fn reference(&self) -> Reference {
+        let Birth { serial, token, newborn, generation, mark } = *self;
+        let Newborn { address: _, kind, handle, second_id, size, origin } = newborn;
+        Reference {
+            serial,
+            generation,
+            second_id,
+            context: token.context,
+            unwatched: token.adopted,
+            size,
+            ..Reference::new(kind, token.file, handle, origin, mark)
+        }
+    }
+
+    #[cold]
+    fn unusual(&self) -> Kept {
+        Kept::of(Thing::Reference(self.reference()))
+    }
+}
+
 /// What an import turned out to be of.
 struct Imported {
     generation: Option<Generation>,
-    /// What is wrong with it, and what else is known.
-    fault: Option<(Fault, Option<Box<Clue>>)>,
+    /// What is wrong with it, and what else is known. In a box, for there hardly ever is anything.
+    fault: Option<Box<(Fault, Option<Box<Clue>>)>>,
 }
 
 impl Tracker {
@@ -75,32 +107,24 @@ impl Tracker {
             Origin::Owned => Imported { generation: Some(file.made(&new, token.context)), fault: None },
             Origin::Imported => self.judge_import(token, &new, file, world),
         };
-        let serial = self.next_serial();
-        let reference = || Reference {
-            serial,
-            generation,
-            second_id,
-            context: token.context,
-            unwatched: token.adopted,
-            size: newborn.size,
-            ..Reference::new(kind, token.file, handle, origin, mark)
-        };
+        let born = Birth { serial: self.next_serial(), token, newborn, generation, mark };
         // Before it stands in the table, and so before a forked child can inherit it: the child would find its parent's word
         // of the object, and none of the reference.
         if file.tells() {
-            file.tell_acquired(&reference());
+            file.tell_acquired(&born.reference());
         }
-        let replaced = self.table.at(address).put(address, Thing::Reference(reference()));
+        let kept = Plain::born(&born).map_or_else(|| born.unusual(), Kept::Plain);
+        let replaced = self.table.at(address).put_kept(address, kept);
         if let Some(replaced) = replaced {
-            self.superseded(replaced);
+            self.superseded(replaced.open());
         }
-        match fault {
-            Some((fault, clue)) => {
-                let subject = self.import_subject(address, &reference(), clue, mark.time);
-                self.counted(vec![(fault, subject)])
-            }
-            None => Vec::new(),
-        }
+        fault.map_or_else(Vec::new, |fault| self.import_fault(*fault, &born))
+    }
+
+    #[cold]
+    fn import_fault(&self, (fault, clue): (Fault, Option<Box<Clue>>), born: &Birth) -> Vec<(Fault, Subject)> {
+        let subject = self.import_subject(born.newborn.address, &born.reference(), clue, born.mark.time);
+        self.counted(vec![(fault, subject)])
     }
 
     fn import_subject(&self, address: usize, reference: &Reference, clue: Option<Box<Clue>>, now: u64) -> Subject {
@@ -129,7 +153,7 @@ impl Tracker {
     fn judge_import(&self, token: BirthToken, new: &Newcomer, file: &DeviceFile, world: &dyn World) -> Imported {
         match file.recognised(new, |current| check::is_same(new, current)) {
             Ok(known) if known.owner == Some(token.context) => {
-                Imported { generation: Some(known.generation), fault: Some((check::import_of_own(), None)) }
+                Imported { generation: Some(known.generation), fault: Some(Box::new((check::import_of_own(), None))) }
             }
             Ok(known) => Imported { generation: Some(known.generation), fault: None },
             Err(current) => self.judge_stranger(new, current, file, world),
@@ -150,7 +174,7 @@ impl Tracker {
                 let recorded = current.filter(|current| current.alive && current.seen);
                 let fault = check::pdn(recorded.and_then(|current| current.second_id), new.second_id);
                 // What came back is a live PD of this handle, whatever the record says.
-                Imported { generation: Some(file.met(new)), fault: fault.map(|fault| (fault, None)) }
+                Imported { generation: Some(file.met(new)), fault: fault.map(|fault| Box::new((fault, None))) }
             }
             Kind::Umem => {
                 let (view, sighting) = self.blob_view(file, new, current, world);
@@ -158,7 +182,10 @@ impl Tracker {
                 let clue = blob_clue(fault.rule, file, new, current, sighting);
                 // Nobody who could have been seen registered it: an unguarded process may have.
                 let met = current.is_none() && !view.history_is_whole;
-                Imported { generation: met.then(|| file.met(new)), fault: Some((fault, Some(Box::new(clue)))) }
+                Imported {
+                    generation: met.then(|| file.met(new)),
+                    fault: Some(Box::new((fault, Some(Box::new(clue))))),
+                }
             }
         }
     }

@@ -75,7 +75,7 @@ impl DeviceFile {
         let mut inside = self.main();
         inside.record.state_mut().hand_over(record.state_mut());
         // The parent's record is left as it is: it is the parent's to write in.
-        std::mem::forget(std::mem::replace(&mut inside.record, record));
+        std::mem::forget(inside.replace_record(record));
     }
 
     /// Whether a context of this process is open on it.
@@ -183,7 +183,10 @@ impl DeviceFile {
     /// to it is counted from now on. Otherwise what the record has.
     #[inline]
     pub fn recognised(&self, new: &Newcomer, fits: impl FnOnce(&Current) -> bool) -> Result<Known, Option<Current>> {
-        let mut inside = self.look_at_handle(new.handle);
+        let mut inside = self.of_handle(new.handle);
+        if self.tells() {
+            inside.record.refresh();
+        }
         match inside.current(new.kind, new.handle) {
             Some(current) if fits(&current) => Ok(inside.hold(current.generation, None)),
             other => Err(other),

@@ -1,8 +1,9 @@
 //! What may change of a device file: its record, and what this process itself knows of the objects in it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::record::Alone;
+use super::touched::{Handles, Objects};
 use super::{ContextId, Current, Known, Newcomer, Origin, Record, Reference};
 use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
 
@@ -10,18 +11,10 @@ use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
 pub(super) struct Inside {
     pub(super) record: Box<dyn Record>,
     /// Objects that this process made or referred to.
-    touched: FxHashMap<Generation, Touched>,
+    touched: Objects,
+    handles: Handles,
     /// Orphans that it has told.
     pub(super) told: FxHashSet<Generation>,
-}
-
-/// What this process has to do with an object.
-#[derive(Default)]
-struct Touched {
-    /// For one made here, the context that holds the owning reference.
-    owner: Option<ContextId>,
-    /// Its references to it.
-    held: u32,
 }
 
 /// What is left of one that was taken over.
@@ -33,7 +26,14 @@ impl Default for Inside {
 
 impl Inside {
     pub(super) fn new(record: Box<dyn Record>) -> Self {
-        Inside { record, touched: FxHashMap::default(), told: FxHashSet::default() }
+        Inside { record, touched: Objects::default(), handles: Handles::default(), told: FxHashSet::default() }
+    }
+
+    /// Goes on with another record; the one so far.
+    pub(super) fn replace_record(&mut self, record: Box<dyn Record>) -> Box<dyn Record> {
+        // What was asked for was asked of the old one.
+        self.handles = Handles::default();
+        std::mem::replace(&mut self.record, record)
     }
 
     /// Whether more references to an object are known than `own` of this process. One of a holder that died without a
@@ -50,7 +50,7 @@ impl Inside {
 
     /// How many references this process has to an object.
     pub(super) fn held(&self, generation: Generation) -> u32 {
-        self.touched.get(&generation).map_or(0, |touched| touched.held)
+        self.touched.held(generation)
     }
 
     /// In a forked child, which refers to each object so often as `held` says. What its parent was in the middle of making
@@ -58,42 +58,46 @@ impl Inside {
     pub(super) fn keep_inherited(&mut self, held: impl Fn(Generation) -> u32) {
         let Inside { record, touched, .. } = self;
         touched.retain(|generation, touched| {
-            let before = std::mem::replace(&mut touched.held, held(*generation));
+            let before = std::mem::replace(&mut touched.held, held(generation));
             let is_parents = before > 0 && touched.held == 0;
             if is_parents {
-                record.state_mut().let_go(*generation);
+                record.state_mut().let_go(generation);
             }
             !is_parents
         });
     }
 
     /// Counts a reference of this process in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hold(&mut self, generation: Generation, owner: Option<ContextId>) -> Known {
-        let touched = self.touched.entry(generation).or_default();
+        let touched = self.touched.get_or_add(generation);
         touched.owner = owner.or(touched.owner);
         touched.held += 1;
+        let known = Known { generation, owner: touched.owner };
         if touched.held == 1 {
             self.record.state_mut().hold(generation);
         }
-        Known { generation, owner: touched.owner }
+        known
     }
 
     /// Counts one out. What was kept of an object is forgotten with the last, if it is dead.
     #[inline]
     pub(super) fn let_go(&mut self, generation: Generation, origin: Origin) {
-        let Some(touched) = self.touched.get_mut(&generation).filter(|touched| touched.held > 0) else { return };
+        let Some(touched) = self.touched.get_mut(generation).filter(|touched| touched.held > 0) else { return };
         touched.held -= 1;
         if origin == Origin::Owned {
             touched.owner = None;
         }
-        if touched.held > 0 {
-            return;
+        if touched.held == 0 {
+            self.let_go_of_last(generation);
         }
+    }
+
+    fn let_go_of_last(&mut self, generation: Generation) {
         self.record.state_mut().let_go(generation);
         let object = self.record.state().object_by_generation(generation);
         if object.is_none_or(|object| !object.may_live()) {
-            self.touched.remove(&generation);
+            self.touched.remove(generation);
             self.told.remove(&generation);
         }
     }
@@ -108,7 +112,7 @@ impl Inside {
         let mut objects: Vec<_> = self.record.state().objects().filter(may_be).copied().collect();
         objects.retain(|object| {
             let maker = object.born.holder;
-            let is_ours = maker == me || self.touched.contains_key(&object.generation) || !self.record.is_alive(maker);
+            let is_ours = maker == me || self.touched.has(object.generation) || !self.record.is_alive(maker);
             is_ours && !self.has_more(object.generation, own)
         });
         objects
@@ -126,14 +130,18 @@ impl Inside {
 
     /// The object that has this handle now, or had it last.
     #[inline]
-    pub(super) fn current(&self, kind: Kind, handle: u32) -> Option<Current> {
-        let object = self.record.state().object(kind, Handle(handle))?;
-        Some(Current {
-            generation: object.generation,
-            alive: object.may_live(),
-            seen: !object.inferred,
-            exported: object.exported,
-            second_id: object.second_id,
+    pub(super) fn current(&mut self, kind: Kind, handle: u32) -> Option<Current> {
+        let Inside { record, handles, .. } = self;
+        let state = record.state();
+        handles.get((kind, handle), state.changes(), || {
+            let object = state.object(kind, Handle(handle))?;
+            Some(Current {
+                generation: object.generation,
+                alive: object.may_live(),
+                seen: !object.inferred,
+                exported: object.exported,
+                second_id: object.second_id,
+            })
         })
     }
 

@@ -1,6 +1,7 @@
 //! How a table keeps things: millions of references may be live, and nearly all of them are plain.
 
-use super::{Child, ContextId, End, FileIndex, Mark, Origin, Reference, State, Thing};
+use super::acquire::Birth;
+use super::{Child, ContextId, End, FileIndex, Mark, Newborn, Origin, Reference, State, Thing};
 use crate::ledger::{Generation, Kind};
 use crate::site::Site;
 
@@ -120,6 +121,62 @@ impl Plain {
         })
     }
 
+    /// A reference that was just born; None where something about it is unusual.
+    #[inline]
+    pub(super) fn born(birth: &Birth) -> Option<Plain> {
+        let Birth { serial, ref token, ref newborn, generation, mark } = *birth;
+        let Newborn { address: _, kind, handle, second_id, size, origin } = *newborn;
+        let bytes = size.to_le_bytes();
+        let is_plain = bytes[6..] == [0; 2] && !token.adopted;
+        is_plain.then_some(Plain {
+            serial,
+            generation: generation.map_or(NOT_KNOWN, |generation| generation.0),
+            born_at: mark.time,
+            handle,
+            second_id: second_id.unwrap_or_default(),
+            context: token.context,
+            file: token.file,
+            born: mark.site,
+            ended: Site::NONE,
+            size: std::array::from_fn(|i| bytes[i]),
+            flags: number(State::Live)
+                | if origin == Origin::Imported { IMPORTED } else { 0 }
+                | if second_id.is_some() { HAS_SECOND } else { 0 },
+            kind,
+        })
+    }
+
+    /// Its serial.
+    #[inline]
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Its device file.
+    #[inline]
+    pub(super) fn file(&self) -> FileIndex {
+        self.file
+    }
+
+    /// Its object.
+    #[inline]
+    pub(super) fn generation(&self) -> Option<Generation> {
+        (self.generation != NOT_KNOWN).then_some(Generation(self.generation))
+    }
+
+    /// Whether it is live, and an import of an object of `kind`.
+    #[inline]
+    pub(super) fn is_live_import_of(&self, kind: Kind) -> bool {
+        self.kind == kind && self.flags & (STATE | IMPORTED) == number(State::Live) | IMPORTED
+    }
+
+    /// Ends it at `site`.
+    #[inline]
+    pub(super) fn end(&mut self, end: End, site: Site) {
+        self.flags = self.flags & !STATE | number(State::Released(end));
+        self.ended = site;
+    }
+
     #[inline]
     fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -135,7 +192,7 @@ impl Plain {
         let [a, b, c, d, e, f] = self.size;
         Reference {
             serial: self.serial,
-            generation: (self.generation != NOT_KNOWN).then_some(Generation(self.generation)),
+            generation: self.generation(),
             second_id: self.has(HAS_SECOND).then_some(self.second_id),
             state: self.state(),
             context: self.context,
@@ -178,12 +235,41 @@ impl Kept {
         }
     }
 
+    /// The reference with nothing unusual about it, if it is one.
+    #[inline]
+    pub(super) fn plain_mut(&mut self) -> Option<&mut Plain> {
+        match self {
+            Kept::Plain(plain) => Some(plain),
+            Kept::Whole(_) | Kept::Child(_) => None,
+        }
+    }
+
     /// The reference, if it is one.
     #[inline(always)]
     pub(super) fn reference(&self) -> Option<Reference> {
         match self {
             Kept::Plain(plain) => Some(plain.open()),
             Kept::Whole(reference) => Some(Reference::clone(reference)),
+            Kept::Child(_) => None,
+        }
+    }
+
+    /// Changes the reference, if it is one.
+    pub(super) fn change<R>(&mut self, change: impl FnOnce(&mut Reference) -> R) -> Option<R> {
+        match self {
+            Kept::Plain(plain) => {
+                let mut reference = plain.open();
+                let answer = change(&mut reference);
+                *self = Kept::of(Thing::Reference(reference));
+                Some(answer)
+            }
+            Kept::Whole(reference) => {
+                let answer = change(reference);
+                if let Some(plain) = Plain::of(reference) {
+                    *self = Kept::Plain(plain);
+                }
+                Some(answer)
+            }
             Kept::Child(_) => None,
         }
     }
@@ -221,10 +307,12 @@ impl Kept {
     /// Ends a reference at `site`.
     #[inline]
     pub(super) fn end(&mut self, end: End, site: Site) {
-        self.set_state(State::Released(end));
         match self {
-            Kept::Plain(plain) => plain.ended = site,
-            Kept::Whole(reference) => reference.ended = site,
+            Kept::Plain(plain) => plain.end(end, site),
+            Kept::Whole(reference) => {
+                reference.state = State::Released(end);
+                reference.ended = site;
+            }
             Kept::Child(_) => {}
         }
     }
@@ -285,6 +373,19 @@ mod tests {
             let (small, back) = there_and_back(&reference);
             assert!(!small, "{reference:?}");
             assert_eq!(format!("{back:?}"), format!("{reference:?}"));
+        }
+    }
+
+    #[test]
+    fn what_changes_is_kept_as_small_as_it_can_be() {
+        let mut kept = Kept::of(Thing::Reference(plain()));
+        for (children, is_small) in [(0, true), (1, false), (2, false), (0, true)] {
+            kept.change(|reference| reference.children = children);
+            assert_eq!(matches!(kept, Kept::Plain(_)), is_small);
+            assert_eq!(
+                kept.reference().map(|now| format!("{now:?}")),
+                Some(format!("{:?}", Reference { children, ..plain() }))
+            );
         }
     }
 

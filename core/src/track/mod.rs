@@ -26,6 +26,7 @@ mod reference;
 mod release;
 mod serials;
 mod table;
+mod touched;
 
 pub use acquire::{BirthToken, Newborn};
 pub use child::{Child, ChildKind, Named, NewChild, PdObject};

@@ -2,11 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use verbsguard_lock::MutexGuard;
-
 use super::children::ended_unseen;
 use super::patience::read;
-use super::table::Shard;
 use super::{
     ChildKind, End, Failure, FileIndex, Here, Mark, Origin, Reference, State, Subject, Thing, Tracker, Verdict, World,
 };
@@ -31,17 +28,9 @@ pub struct ReleaseToken {
     victim: Option<Generation>,
     end: End,
     others: bool,
-    /// It is recorded already.
-    is_done: bool,
 }
 
 impl ReleaseToken {
-    fn done(address: usize, reference: &Reference, end: End) -> Self {
-        let Reference { serial, kind, file, handle, generation, origin, .. } = *reference;
-        let (victim, others) = (None, false);
-        ReleaseToken { address, serial, kind, file, handle, generation, origin, victim, end, others, is_done: true }
-    }
-
     /// What the manual page calls the argument.
     pub fn argument(&self) -> &'static str {
         crate::describe::noun(self.kind)
@@ -66,6 +55,22 @@ enum Ended {
 }
 
 impl Tracker {
+    /// Before `end` of the reference to a `kind` at `address`: records it at once, if the call cannot fail and there is
+    /// nothing to say about it. So it is with nearly every unimport of a UMEM, which only frees a struct.
+    #[inline(always)]
+    pub fn end_at_once(&self, address: usize, kind: Kind, end: End, here: &dyn Here) -> bool {
+        (kind, end) == (Kind::Umem, End::Unimport) && self.end_umem_import(address, here)
+    }
+
+    fn end_umem_import(&self, address: usize, here: &dyn Here) -> bool {
+        let site = here.site();
+        let Some(ended) = self.table.at(address).end_imported_umem(address, site) else { return false };
+        if let Some(file) = self.file(ended.file()) {
+            file.released((ended.serial(), ended.generation()), Origin::Imported, How::Unimported, here);
+        }
+        true
+    }
+
     /// Before `end` of the reference to a `kind` at `address`. An address never seen is forwarded: it proves nothing.
     pub fn begin_release(
         &self,
@@ -143,14 +148,8 @@ impl Tracker {
         let others = view.others;
         let faults = check::release(&view, end);
         let is_live = reference.is_live();
-        // An unimport of a UMEM frees a struct and cannot fail: the outcome need not be waited for.
-        let is_certain = (kind, end) == (Kind::Umem, End::Unimport) && is_live;
-        if is_certain && faults.is_empty() {
-            let done = self.end_now(shard, address, reference, end, here);
-            return Look::Done(Verdict::forward(Some(done)));
-        }
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
-        let mut verdict = self.verdict(faults, subject, || {
+        let verdict = self.verdict(faults, subject, || {
             is_live.then(|| ReleaseToken {
                 address,
                 serial: reference.serial,
@@ -162,14 +161,9 @@ impl Tracker {
                 victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
                 end,
                 others,
-                is_done: false,
             })
         });
         if let Ok(Some(token)) = verdict.outcome {
-            if is_certain {
-                verdict.outcome = Ok(Some(self.end_now(shard, address, reference, end, here)));
-                return Look::Done(verdict);
-            }
             // Recorded before the call: the address and the handle may be another thread's as soon as it is made.
             shard.set_state(address, token.serial, State::Dying(end));
             if verdict.faults.iter().any(|(fault, _)| fault.rule == Rule::PdUnimportBusy) {
@@ -178,23 +172,6 @@ impl Tracker {
             self.announce(&token, here);
         }
         Look::Done(verdict)
-    }
-
-    #[inline]
-    fn end_now(
-        &self,
-        mut shard: MutexGuard<'_, Shard>,
-        address: usize,
-        reference: &Reference,
-        end: End,
-        here: &dyn Here,
-    ) -> ReleaseToken {
-        shard.end(address, reference.serial, end, here.site());
-        drop(shard);
-        if let Some(file) = self.file(reference.file) {
-            file.released((reference.serial, reference.generation), reference.origin, how(end), here);
-        }
-        ReleaseToken::done(address, reference, end)
     }
 
     fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
@@ -245,9 +222,6 @@ impl Tracker {
         mark: Mark,
         world: &dyn World,
     ) -> Vec<(Fault, Subject)> {
-        if token.is_done {
-            return Vec::new();
-        }
         let file = self.file(token.file);
         if error != 0 {
             return self.roll_back(token, error, mark);

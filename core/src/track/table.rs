@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use verbsguard_lock::{Mutex, MutexGuard};
 
-use super::kept::Kept;
+use super::kept::{Kept, Plain};
 use super::{Child, End, Reference, State};
+use crate::ledger::Kind;
 use crate::site::Site;
 
 /// How many released addresses are remembered in all. Beyond, the oldest are forgotten, and a second release through
@@ -68,11 +69,7 @@ impl Shard {
 
     /// Changes the reference at `address`, if it is still the one with this serial.
     pub fn change<R>(&mut self, address: usize, serial: u64, change: impl FnOnce(&mut Reference) -> R) -> Option<R> {
-        let kept = self.kept(address, serial)?;
-        let mut reference = kept.reference()?;
-        let answer = change(&mut reference);
-        *kept = Kept::of(Thing::Reference(reference));
-        Some(answer)
+        self.kept(address, serial)?.change(change)
     }
 
     /// Sets where that reference stands, short of its end.
@@ -89,7 +86,27 @@ impl Shard {
         let Some(kept) = self.kept(address, serial) else { return };
         let was_dead = kept.is_dead();
         kept.end(end, site);
-        self.dead += usize::from(!was_dead);
+        if !was_dead {
+            self.remember_release(address, serial);
+        }
+    }
+
+    /// Ends the reference at `address` if it is a live one to an imported UMEM with nothing unusual about it.
+    #[inline]
+    pub(super) fn end_imported_umem(&mut self, address: usize, site: Site) -> Option<Plain> {
+        let plain = self.things.get_mut(&address)?.plain_mut()?;
+        if !plain.is_live_import_of(Kind::Umem) {
+            return None;
+        }
+        plain.end(End::Unimport, site);
+        let ended = *plain;
+        self.remember_release(address, ended.serial());
+        Some(ended)
+    }
+
+    #[inline]
+    fn remember_release(&mut self, address: usize, serial: u64) {
+        self.dead += 1;
         match self.released.back_mut() {
             // An allocator gives back at once what was freed last.
             Some(last) if last.0 == address => last.1 = serial,
@@ -123,14 +140,25 @@ impl Shard {
     }
 
     /// Puts a thing at `address`. Answers what was there before and has ended without our seeing it.
-    #[inline(always)]
     pub fn put(&mut self, address: usize, thing: Thing) -> Option<Thing> {
-        let before = self.things.insert(address, Kept::of(thing))?;
+        self.put_kept(address, Kept::of(thing)).as_ref().map(Kept::open)
+    }
+
+    /// The same for a packed one.
+    #[inline]
+    pub(super) fn put_kept(&mut self, address: usize, kept: Kept) -> Option<Kept> {
+        let before = match self.things.get_mut(&address) {
+            Some(there) => std::mem::replace(there, kept),
+            None => {
+                self.things.insert(address, kept);
+                return None;
+            }
+        };
         if before.is_dead() {
             self.dead -= 1;
             return None;
         }
-        Some(before.open())
+        Some(before)
     }
 
     /// Takes the thing with this serial away.
@@ -149,10 +177,7 @@ impl Shard {
     /// Visits all references, to change them, but for whether they live.
     pub fn each_reference(&mut self, mut visit: impl FnMut(usize, &mut Reference)) {
         for (address, kept) in &mut self.things {
-            if let Some(mut reference) = kept.reference() {
-                visit(*address, &mut reference);
-                *kept = Kept::of(Thing::Reference(reference));
-            }
+            kept.change(|reference| visit(*address, reference));
         }
     }
 
@@ -209,7 +234,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Kind;
+    use crate::check::{Fate, ReleaseView, release};
     use crate::track::{FileIndex, Mark, Origin};
 
     fn shard() -> Shard {
@@ -274,5 +299,60 @@ mod tests {
         assert_eq!(shard.dead, 0);
         assert!(shard.put(1, reference(3)).is_none());
         assert!(shard.put(1, reference(4)).is_some_and(|before| before.serial() == 3), "it was live");
+    }
+
+    /// All references in a state, of a kind, so born, that could be kept small.
+    fn plain_references() -> Vec<Reference> {
+        let ends = [End::Unimport, End::Destroy];
+        let states = ends.into_iter().flat_map(|end| [State::Dying(end), State::Released(end)]).chain([State::Live]);
+        let all = states.flat_map(|state| [(state, Kind::Pd), (state, Kind::Umem)]);
+        let all = all.flat_map(|(state, kind)| [(state, kind, Origin::Owned), (state, kind, Origin::Imported)]);
+        let all = all.flat_map(|of| [(of, 0), (of, 1), (of, 2), (of, 3)]);
+        let reference = |((state, kind, origin), flags)| Reference {
+            state,
+            context_closed: flags & 1 != 0,
+            ignored: flags & 2 != 0,
+            ..Reference::new(kind, FileIndex(0), 1, origin, Mark::default())
+        };
+        all.map(reference).collect()
+    }
+
+    #[test]
+    fn what_ends_at_once_is_what_nothing_can_be_said_about() {
+        let mut ended = 0;
+        for reference in plain_references() {
+            let mut shard = shard();
+            shard.put(1, Thing::Reference(reference.clone()));
+            if shard.end_imported_umem(1, Site(5)).is_none() {
+                continue;
+            }
+            ended += 1;
+            for fate in [Fate::Unknown, Fate::Alive, Fate::Dead { replaced: false }, Fate::Dead { replaced: true }] {
+                for (others, fatal_children) in [(false, false), (true, false), (false, true)] {
+                    let view = ReleaseView { reference: &reference, fate, others, fatal_children };
+                    assert_eq!(release(&view, End::Unimport), Vec::new(), "{reference:?}");
+                }
+            }
+            let after = shard.reference(1).expect("remembered");
+            assert_eq!((after.state, after.ended), (State::Released(End::Unimport), Site(5)));
+            assert_eq!(shard.dead, 1);
+            assert!(shard.end_imported_umem(1, Site(5)).is_none(), "not a second time");
+        }
+        assert_eq!(ended, 4, "live imports of UMEMs, whatever else is known of them");
+    }
+
+    #[test]
+    fn what_is_unusual_is_not_ended_at_once() {
+        let plain = Reference::new(Kind::Umem, FileIndex(0), 1, Origin::Imported, Mark::default());
+        for reference in [
+            Reference { name: Some("x".into()), ..plain.clone() },
+            Reference { unwatched: true, ..plain.clone() },
+            Reference { children: 1, ..plain.clone() },
+        ] {
+            let mut shard = shard();
+            shard.put(1, Thing::Reference(reference));
+            assert!(shard.end_imported_umem(1, Site(5)).is_none());
+            assert!(shard.end_imported_umem(2, Site(5)).is_none());
+        }
     }
 }

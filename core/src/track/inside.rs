@@ -15,7 +15,12 @@ pub(super) struct Inside {
     handles: Handles,
     /// Orphans that it has told.
     pub(super) told: FxHashSet<Generation>,
+    /// How many last references may still end before the dead among `touched` are looked for.
+    patience: usize,
 }
+
+/// How many at least.
+const PATIENCE: usize = 64;
 
 /// What is left of one that was taken over.
 impl Default for Inside {
@@ -26,7 +31,13 @@ impl Default for Inside {
 
 impl Inside {
     pub(super) fn new(record: Box<dyn Record>) -> Self {
-        Inside { record, touched: Objects::default(), handles: Handles::default(), told: FxHashSet::default() }
+        Inside {
+            record,
+            touched: Objects::default(),
+            handles: Handles::default(),
+            told: FxHashSet::default(),
+            patience: PATIENCE,
+        }
     }
 
     /// Goes on with another record; the one so far.
@@ -99,7 +110,24 @@ impl Inside {
         if object.is_none_or(|object| !object.may_live()) {
             self.touched.remove(generation);
             self.told.remove(&generation);
+            return;
         }
+        match self.patience.checked_sub(1) {
+            Some(patience) => self.patience = patience,
+            None => self.forget_the_dead(),
+        }
+    }
+
+    /// An object may die after the last reference to it was let go, or its end not be read yet at that time.
+    #[cold]
+    fn forget_the_dead(&mut self) {
+        self.record.refresh();
+        let Inside { record, touched, told, .. } = self;
+        let state = record.state();
+        let may_live = |generation| state.object_by_generation(generation).is_some_and(ledger::Object::may_live);
+        touched.retain(|generation, touched| touched.held > 0 || may_live(generation));
+        told.retain(|generation| may_live(*generation));
+        self.patience = PATIENCE + 2 * touched.len();
     }
 
     /// Objects that live on without a reference. Those of another live process are for that process to judge, unless we
@@ -163,5 +191,83 @@ impl Inside {
             stamp: reference.born.into(),
         };
         self.record.tell(&event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{FileState, HolderId};
+    use crate::site::Frame;
+    use crate::track::{HolderFacts, Mark};
+
+    /// A record that others write too: what was told is known with the next refresh.
+    #[derive(Default)]
+    struct Late {
+        state: FileState,
+        told: Vec<Event>,
+    }
+
+    impl Record for Late {
+        fn me(&self) -> HolderId {
+            HolderId(1)
+        }
+        fn state(&self) -> &FileState {
+            &self.state
+        }
+        fn state_mut(&mut self) -> &mut FileState {
+            &mut self.state
+        }
+        fn set_lost(&mut self) {}
+        fn tell(&mut self, event: &Event) {
+            self.told.push(*event);
+        }
+        fn refresh(&mut self) {
+            for event in std::mem::take(&mut self.told) {
+                self.state.push(&event);
+            }
+        }
+        fn refresh_all(&mut self) {
+            self.refresh();
+        }
+        fn is_alive(&mut self, _: HolderId) -> bool {
+            true
+        }
+        fn holder(&mut self, _: HolderId) -> Option<HolderFacts> {
+            None
+        }
+        fn frames(&self, _: HolderId, _: crate::site::Site) -> Vec<Frame> {
+            Vec::new()
+        }
+        fn is_shared(&self) -> bool {
+            true
+        }
+        fn others(&mut self) -> Vec<HolderId> {
+            Vec::new()
+        }
+        fn leave(&mut self) {}
+    }
+
+    #[test]
+    fn objects_whose_end_is_read_later_are_forgotten_too() {
+        let mut inside = Inside::new(Box::new(Late::default()));
+        let new = |handle| Newcomer { kind: Kind::Pd, handle, second_id: None, mark: Mark::default() };
+        let lasting: Vec<_> = (0..100).map(|handle| inside.born(&new(handle), true)).collect();
+        // Half of them are referred to all the time, and all live.
+        for generation in &lasting {
+            inside.hold(*generation, None);
+        }
+        lasting[..50].iter().for_each(|generation| inside.let_go(*generation, Origin::Owned));
+        for round in 0..10_000 {
+            let generation = inside.born(&new(200), true);
+            inside.hold(generation, Some(ContextId(1)));
+            inside.told.insert(generation);
+            let (holder, stamp) = (HolderId(1), Mark::default().into());
+            inside.record.tell(&Event::Destroyed { kind: Kind::Pd, handle: Handle(200), generation, holder, stamp });
+            inside.let_go(generation, Origin::Owned);
+            assert!(inside.touched.len() < 500 && inside.told.len() < 500, "{round}");
+        }
+        assert!(lasting.iter().all(|generation| inside.touched.has(*generation)));
+        assert_eq!(lasting.iter().map(|generation| inside.held(*generation)).sum::<u32>(), 50);
     }
 }

@@ -64,6 +64,11 @@ impl Objects {
         self.places.contains_key(&generation)
     }
 
+    /// How many objects these are.
+    pub(super) fn len(&self) -> usize {
+        self.touched.len()
+    }
+
     /// How many references this process has to an object.
     pub(super) fn held(&self, generation: Generation) -> u32 {
         self.places.get(&generation).map_or(0, |place| self.touched[*place].held)

@@ -100,7 +100,7 @@ static void measure(struct job *job)
         count = most;
     qsort(batches, count, sizeof(*batches), by_value);
     job->ns = options.threads == 1 ? batches[count / 2] : (before - start) / job->done;
-    /* A log is rewritten once in about a thousand pairs. The very longest are the scheduler's. */
+    /* A log is rewritten once in about 2,400 pairs. The very longest are the scheduler's. */
     job->rare = batches[count - 1 - count / 4000];
     job->rarest = batches[count - 1 - count / 100000];
     free(batches);

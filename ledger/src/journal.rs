@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use verbsguard_core::ledger::log::{self, Foreign, Header, Memory};
@@ -20,8 +21,8 @@ use crate::sys::{self, Owner, Range};
 /// Slots of a log that was just begun: 16 KiB with the header.
 const FIRST_CAPACITY: u32 = 255;
 
-/// Slots that a log grows to while it is rewritten, if what is kept does not need more: 256 KiB with the header.
-const USUAL_CAPACITY: u32 = 4095;
+/// Slots that a log grows to while it is rewritten, if what is kept does not need more: 512 KiB with the header.
+const USUAL_CAPACITY: u32 = 8191;
 
 /// How long others may keep a shared file's lock. They need microseconds; more means that one is stopped.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -74,16 +75,27 @@ pub struct Journal {
     now: Mutex<Option<Now>>,
 }
 
+/// Where an event stands that was appended.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// Its sequence number; in a holder's segment 0.
+    pub seq: u64,
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// The slot.
+    pub index: u32,
+}
+
 /// Where this process writes.
 struct Now {
-    epoch: Epoch,
+    epoch: Arc<Epoch>,
     /// The first free slot, where nobody else writes.
     at: Cursor,
 }
 
 impl Now {
     fn new(epoch: Epoch) -> Self {
-        Now { at: Cursor { lap: 0, index: epoch.header.snapshot }, epoch }
+        Now { at: Cursor { lap: 0, index: epoch.header.snapshot }, epoch: Arc::new(epoch) }
     }
 }
 
@@ -94,14 +106,14 @@ impl Journal {
         Journal { folder: folder.clone(), name, file, owner, now: Mutex::new(None) }
     }
 
-    /// Appends an event; answers its sequence number. Where the log is full it is rewritten: `known` answers what has to be
-    /// kept of it, if the caller has read it to its end.
+    /// Appends an event; answers where it stands. Where the log is full it is rewritten: `known` answers what has to be kept
+    /// of it, if the caller has read it to its end.
     pub fn append(
         &self,
         writer: HolderId,
         event: &Event,
         known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>,
-    ) -> io::Result<u64> {
+    ) -> io::Result<Told> {
         let record = record::encode(event);
         let mut guard = self.now.lock();
         let now = match &mut *guard {
@@ -110,7 +122,7 @@ impl Journal {
         };
         for _ in 0..TRIES {
             match self.write(now, writer, &record) {
-                Ok(Some(seq)) => return Ok(seq),
+                Ok(Some(told)) => return Ok(told),
                 Ok(None) => {}
                 // Others went on to a newer one and removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -121,14 +133,20 @@ impl Journal {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Writes a record; answers its sequence number, in a holder's segment 0. None where the file is full.
-    fn write(&self, now: &mut Now, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Option<u64>> {
+    /// Writes a record. None where the file is full.
+    fn write(&self, now: &mut Now, writer: HolderId, record: &[u8; RECORD]) -> io::Result<Option<Told>> {
         let Now { epoch, at } = now;
-        let header = &epoch.header;
-        epoch.with(&self.folder, true, |memory| match self.owner {
-            HolderId(0) => log::append(memory, header, writer, record).ok().map(|index| header.seq(index)),
-            _ => segment::append(memory, header, at, record).ok().map(|()| 0),
-        })
+        let (header, number) = (&epoch.header, epoch.number);
+        let index = epoch.with(&self.folder, true, |memory| match self.owner {
+            HolderId(0) => log::append(memory, header, writer, record).ok(),
+            _ => segment::append(memory, header, at, record).ok().map(|()| at.index - 1),
+        })?;
+        Ok(index.map(|index| Told { seq: header.seq(index), epoch: number, index }))
+    }
+
+    /// The file that this process writes to.
+    pub fn epoch(&self) -> Option<Arc<Epoch>> {
+        self.now.lock().as_ref().map(|now| now.epoch.clone())
     }
 
     /// Notes for everybody that an event is missing.
@@ -185,11 +203,11 @@ impl Journal {
     fn open(&self, number: u64) -> io::Result<Epoch> {
         let name = self.file_name(number);
         let file = self.folder.file(&name, true)?;
-        let (header, backing) = self.back(file, name)?;
+        let (header, backing) = self.back(file, name, false)?;
         Ok(Epoch { number, header, backing })
     }
 
-    fn back(&self, file: File, name: String) -> io::Result<(Header, Backing)> {
+    fn back(&self, file: File, name: String, made_here: bool) -> io::Result<(Header, Backing)> {
         let words = Words::new(file)?;
         let header = Header::read(&words).map_err(foreign)?;
         if header.file != self.file || header.holder != self.owner {
@@ -199,8 +217,10 @@ impl Journal {
             return Ok((header, Backing::File(name)));
         }
         let bytes = header.bytes();
-        // Also where we did not make it: a sparse page would be a trap.
-        sys::allocate(words.file().as_fd(), bytes)?;
+        if !made_here {
+            // A sparse page would be a trap.
+            sys::allocate(words.file().as_fd(), bytes)?;
+        }
         Ok((header, Backing::Mapped(Mapping::new(words.file(), bytes)?)))
     }
 
@@ -216,7 +236,7 @@ impl Journal {
                 Err(error)
             }
             Ok(()) => {
-                let (header, backing) = self.back(file, name)?;
+                let (header, backing) = self.back(file, name, true)?;
                 Ok(Epoch { number, header, backing })
             }
         }
@@ -326,6 +346,12 @@ impl Epoch {
     /// Its header.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// Whether nothing stands yet in a slot of a log of objects, where that is known without opening a file.
+    #[inline]
+    pub fn is_free(&self, index: u32) -> bool {
+        matches!(&self.backing, Backing::Mapped(mapping) if log::is_free(mapping, &self.header, index))
     }
 
     /// Uses its words; `write` where something is to be changed.

@@ -27,7 +27,7 @@ pub use view::View;
 pub use whoami::this_process;
 
 use holder::Life;
-use journal::{Epoch, Journal};
+use journal::{Epoch, Journal, Told};
 
 /// How many joins make it worth to look for the remains of killed holders.
 const TIDY_EVERY: u32 = 32;
@@ -101,15 +101,19 @@ impl Ledger {
     /// None where it could not be written (a full disk): everybody is told that the history is not whole any more. In a
     /// child of fork nothing is written.
     pub fn append(&self, event: &Event) -> Option<u64> {
-        self.append_as(event, &mut |_| None)
+        self.append_as(event, &mut |_| None).map(|told| told.seq)
     }
 
-    /// The same where this process has a view of it: a full log need not be read again.
+    /// The same where this process has a view of it: it takes in what is told, and what it knows need not be read again.
     pub fn append_seen(&self, event: &Event, view: &mut View) -> Option<u64> {
-        self.append_as(event, &mut |full| view.objects_of(full))
+        let told = self.append_as(event, &mut |full| view.objects_of(full))?;
+        if event.is_shared() {
+            view.told(event, told, &self.objects);
+        }
+        Some(told.seq)
     }
 
-    fn append_as(&self, event: &Event, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> Option<u64> {
+    fn append_as(&self, event: &Event, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> Option<Told> {
         if !self.is_mine() {
             return None;
         }

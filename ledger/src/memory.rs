@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use verbsguard_core::ledger::log::{Memory, SLOT_WORDS};
 
 /// The length of most logs.
-const USUAL: usize = 256 << 10;
+const USUAL: usize = 512 << 10;
 
 /// A shared mapping of a whole file.
 pub struct Mapping {
@@ -65,6 +65,7 @@ impl Memory for Mapping {
         self.words
     }
 
+    #[inline]
     fn load(&self, at: usize) -> u64 {
         self.word(at).map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
     }

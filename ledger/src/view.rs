@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use verbsguard_core::ledger::log::{self, Memory};
 use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
@@ -9,7 +10,7 @@ use verbsguard_core::ledger::{Event, FileId, FileState, Generation, HolderId, Pr
 
 use crate::folder::Folder;
 use crate::holder;
-use crate::journal::{Epoch, Journal, Listing};
+use crate::journal::{Epoch, Journal, Listing, Told};
 
 /// How often a reader looks again at a record that is being written, some microseconds in all, before it gives the writer
 /// up. That does no harm: a writer that was only stopped writes its event again.
@@ -18,7 +19,9 @@ const LOOKS: u32 = 1000;
 /// A reader's place in a row of log files.
 struct Follower {
     journal: Journal,
-    epoch: Option<Epoch>,
+    epoch: Option<Arc<Epoch>>,
+    /// A later one, to which this process has written.
+    ahead: Option<Arc<Epoch>>,
     cursor: Cursor,
     read_to_end: bool,
 }
@@ -77,15 +80,36 @@ impl View {
     }
 
     /// Takes in what is new about objects. With nothing new it reads one word of shared memory.
+    #[inline]
     pub fn refresh(&mut self) {
+        let Follower { epoch, cursor, .. } = &self.objects;
+        if !epoch.as_ref().is_some_and(|epoch| epoch.is_free(cursor.index)) {
+            self.read_objects();
+        }
+    }
+
+    fn read_objects(&mut self) {
         self.objects.follow(&self.folder, &mut self.state, None, &mut Listing::default());
+    }
+
+    /// This process has told an event about objects. Where all before it is known it need not be read; and a file that
+    /// `writes` has open is not opened again.
+    pub(crate) fn told(&mut self, event: &Event, told: Told, writes: &Journal) {
+        let Follower { epoch, cursor, ahead, .. } = &mut self.objects;
+        let known = epoch.as_ref().map_or(0, |epoch| epoch.number());
+        if (known, cursor.index) == (told.epoch, told.index) {
+            self.state.apply(told.seq, event);
+            cursor.index += 1;
+        } else if known < told.epoch {
+            *ahead = writes.epoch();
+        }
     }
 
     /// What has to be kept of a log of objects that is full, if this view has it to its end.
     pub(crate) fn objects_of(&mut self, full: &Epoch) -> Option<Vec<Event>> {
         self.refresh();
         let is_it = |known: &Epoch| known.number() == full.number();
-        let whole = self.objects.read_to_end && self.objects.epoch.as_ref().is_some_and(is_it);
+        let whole = self.objects.read_to_end && self.objects.epoch.as_deref().is_some_and(is_it);
         whole.then(|| snapshot::objects(&self.state))
     }
 
@@ -135,7 +159,7 @@ impl View {
 
 impl Follower {
     fn new(journal: Journal) -> Self {
-        Follower { journal, epoch: None, cursor: Cursor::default(), read_to_end: false }
+        Follower { journal, epoch: None, ahead: None, cursor: Cursor::default(), read_to_end: false }
     }
 
     /// Folds what is new. `segment`: whose, so that what is known of it can be dropped before it is read anew.
@@ -184,8 +208,14 @@ impl Follower {
 
     /// Opens the newest epoch, if there is a newer one than this.
     fn go_on(&mut self, state: &mut FileState, segment: Option<HolderId>, listing: &mut Listing) -> io::Result<bool> {
-        let known = self.epoch.as_ref().map_or(0, Epoch::number);
-        let Some(next) = self.journal.newest_in(known, listing)? else { return Ok(false) };
+        let known = self.epoch.as_ref().map_or(0, |epoch| epoch.number());
+        let next = match self.ahead.take().filter(|ahead| ahead.number() > known) {
+            Some(ahead) => ahead,
+            None => match self.journal.newest_in(known, listing)? {
+                Some(newest) => Arc::new(newest),
+                None => return Ok(false),
+            },
+        };
         let follows = self.read_to_end && next.number() == known + 1;
         self.cursor = Cursor::default();
         match segment {

@@ -188,9 +188,13 @@ impl Header {
         self.base.saturating_add(u64::from(self.capacity - self.snapshot))
     }
 
-    /// The sequence number of a slot's event; 0 in the snapshot.
+    /// The sequence number of a slot's event; 0 in the snapshot, and in a holder's segment.
     pub fn seq(&self, index: u32) -> u64 {
-        if index < self.snapshot { 0 } else { self.base.saturating_add(u64::from(index - self.snapshot) + 1) }
+        if index < self.snapshot || self.holder != HolderId(0) {
+            0
+        } else {
+            self.base.saturating_add(u64::from(index - self.snapshot) + 1)
+        }
     }
 }
 
@@ -235,6 +239,12 @@ pub fn read(memory: &(impl Memory + ?Sized), index: u32) -> Slot {
     }
 }
 
+/// Whether a slot of a log is free; false where there is no such slot.
+#[inline]
+pub fn is_free(memory: &(impl Memory + ?Sized), header: &Header, index: u32) -> bool {
+    index < header.capacity && memory.load(first_word(index)) == 0
+}
+
 /// Gives up a slot that its writer does not finish; false where he did after all.
 pub fn make_void(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> bool {
     memory.swap_if(first_word(index), word(RESERVED, writer, 0), word(VOID, writer, 0))
@@ -275,12 +285,10 @@ fn reserve(memory: &(impl Memory + ?Sized), index: u32, writer: HolderId) -> boo
     memory.load(first) == 0 && memory.swap_if(first, 0, word(RESERVED, writer, 0))
 }
 
-/// Moves the hint on, so that the next writer need not search. Slots below it are never free.
+/// Moves the hint on, so that the next writer need not search. Slots below it are never free. One that was stopped may set
+/// it back, which costs the next a search.
 fn advance(memory: &(impl Memory + ?Sized), index: u32) {
-    let hint = memory.load(HINT);
-    if hint <= u64::from(index) {
-        memory.swap_if(HINT, hint, u64::from(index) + 1);
-    }
+    memory.store(HINT, u64::from(index) + 1);
 }
 
 /// Notes for everybody that an event could not be written.

@@ -36,8 +36,8 @@ impl Worker {
         self.random % below
     }
 
-    fn append(&self, event: Event) -> u64 {
-        self.ledger.append(&event).expect("appended")
+    fn append(&mut self, event: Event) -> u64 {
+        self.ledger.append_seen(&event, &mut self.view).expect("appended")
     }
 
     /// Makes an object and a reference to it.
@@ -57,7 +57,7 @@ impl Worker {
         serial
     }
 
-    pub fn release(&self, serial: Serial) {
+    pub fn release(&mut self, serial: Serial) {
         self.append(Event::Released { holder: self.me(), serial, how: How::Unimported, stamp: Stamp::default() });
     }
 
@@ -86,6 +86,8 @@ impl Worker {
         assert_eq!(self.view.state().object(Kind::Pd, handle).map(|object| object.generation), Some(generation));
         self.destroy(handle, generation);
         self.release(serial);
+        // Nobody ends an object without a word.
+        assert!(!self.view.state().is_lost());
     }
 
     fn import_any(&mut self) {

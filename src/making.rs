@@ -3,27 +3,22 @@
 use std::ffi::c_int;
 use std::mem::offset_of;
 
+use verbsguard_core::track::ChildToken;
+
 use crate::abi::types::{
     IbvContext, IbvParentDomainInitAttr, IbvPd, IbvQpInitAttrEx, IbvSrqInitAttrEx, IbvWqInitAttr, Made,
     Mlx5dvDekInitAttr, Mlx5dvMkeyInitAttr,
 };
-use crate::call::{Answer, Callee, run};
+use crate::call::{Answer, Callee, Decision, run};
 use crate::copies::Owner;
+use crate::guard::Guard;
 use crate::peek;
 
 /// Makes a child of `pd`.
 #[inline(always)]
 pub fn on_pd<C: Callee, T: Made>(callee: C, pd: *mut IbvPd, forward: impl FnOnce(C::Function) -> *mut T) -> *mut T {
     let name = callee.named();
-    run(
-        callee,
-        pd,
-        |guard| guard.before_child(name, "pd", pd),
-        forward,
-        |guard, token, made| {
-            guard.after_child(token, *made);
-        },
-    )
+    makes(callee, pd, |guard| guard.before_child(name, "pd", pd), forward)
 }
 
 /// Makes a child of the PD that attributes name, or of `context` where they name none.
@@ -36,15 +31,7 @@ pub fn on_pd_of<C: Callee, T: Made>(
 ) -> *mut T {
     let name = callee.named();
     let owner = if context.is_null() { attributes.owner() } else { context.into() };
-    run(
-        callee,
-        owner,
-        |guard| guard.before_child_by(name, context, attributes),
-        forward,
-        |guard, token, made| {
-            guard.after_child(token, *made);
-        },
-    )
+    makes(callee, owner, |guard| guard.before_child_by(name, context, attributes), forward)
 }
 
 /// Makes something in `context`, which the real function reads.
@@ -55,15 +42,7 @@ pub fn in_context<C: Callee, T: Made>(
     forward: impl FnOnce(C::Function) -> *mut T,
 ) -> *mut T {
     let name = callee.named();
-    run(
-        callee,
-        context,
-        |guard| guard.before_child_in(name, context),
-        forward,
-        |guard, token, made| {
-            guard.after_child(token, *made);
-        },
-    )
+    makes(callee, context, |guard| guard.before_child_in(name, context), forward)
 }
 
 /// The same where the real function only keeps the address of `context`: nothing is said of that.
@@ -73,13 +52,17 @@ pub fn copied_in<C: Callee, T: Made>(
     context: *mut IbvContext,
     forward: impl FnOnce(C::Function) -> *mut T,
 ) -> *mut T {
-    run(
-        callee,
-        context,
-        |guard| guard.before_copy_in(context),
-        forward,
-        |guard, token, made| guard.after_child(token, *made),
-    )
+    makes(callee, context, |guard| guard.before_copy_in(context), forward)
+}
+
+#[inline(always)]
+fn makes<C: Callee, T: Made>(
+    callee: C,
+    owner: impl Into<Owner>,
+    before: impl FnOnce(&'static Guard) -> Decision<ChildToken>,
+    forward: impl FnOnce(C::Function) -> *mut T,
+) -> *mut T {
+    run(callee, owner, before, forward, |guard, token, made| guard.after_child(token, *made))
 }
 
 /// Ends a child, which the real function reads.
@@ -91,15 +74,8 @@ pub fn ends<C: Callee, T: Made, R: Ended>(
     forward: impl FnOnce(C::Function) -> R,
 ) -> R {
     let name = callee.named();
-    run(
-        callee,
-        child,
-        |guard| guard.before_child_end(name, argument, child.addr()),
-        forward,
-        |guard, token, answer| {
-            guard.after_child_end(token, answer.error());
-        },
-    )
+    let before = |guard: &'static Guard| guard.before_child_end(name, argument, child.addr());
+    run(callee, child, before, forward, |guard, token, answer| guard.after_child_end(token, answer.error()))
 }
 
 /// The same where the real function only frees: NULL is no mistake.
@@ -111,8 +87,8 @@ pub fn freed<C: Callee, T: Made, R: Ended>(
     forward: impl FnOnce(C::Function) -> R,
 ) -> R {
     let name = callee.named();
-    let before = |guard: &'static crate::guard::Guard| match child.is_null() {
-        true => crate::call::Decision::Forward(None),
+    let before = |guard: &'static Guard| match child.is_null() {
+        true => Decision::Forward(None),
         false => guard.before_child_end(name, argument, child.addr()),
     };
     run(callee, child, before, forward, |guard, token, answer| guard.after_child_end(token, answer.error()))

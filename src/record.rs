@@ -64,15 +64,18 @@ impl Record for Shared {
         self.view.set_lost();
     }
 
-    fn tell(&mut self, event: &Event) {
-        let Some(ledger) = &self.ledger else { return };
+    fn tell(&mut self, event: &Event) -> Option<u64> {
+        let ledger = self.ledger.as_ref()?;
         let site = event.stamp().map_or(Site::NONE, |stamp| stamp.site);
         if self.told.insert(site) {
             ledger.tell_stack(site, || crate::stacks::bare(site));
         }
         // Joining has told that the device file was opened.
-        if !matches!(event, Event::Opened { .. })
-            && ledger.append_seen(event, &mut self.view).is_none()
+        if matches!(event, Event::Opened { .. }) {
+            return None;
+        }
+        let seq = ledger.append_seen(event, &mut self.view);
+        if seq.is_none()
             && let Some(guard) = crate::guard::existing()
         {
             guard.world.missed();
@@ -80,6 +83,7 @@ impl Record for Shared {
         if !matches!(event, Event::Acquired { .. } | Event::Released { .. }) {
             self.view.tell_own(event);
         }
+        seq
     }
 
     fn refresh(&mut self) {

@@ -104,7 +104,7 @@ impl Tracker {
         let Newborn { address, kind, handle, second_id, origin, .. } = newborn;
         let new = Newcomer { kind, handle, second_id, mark };
         let Imported { generation, fault } = match origin {
-            Origin::Owned => Imported { generation: Some(file.made(&new, token.context)), fault: None },
+            Origin::Owned => Imported { generation: file.made(&new, token.context), fault: None },
             Origin::Imported => self.judge_import(token, &new, file, world),
         };
         let born = Birth { serial: self.next_serial(), token, newborn, generation, mark };
@@ -174,7 +174,7 @@ impl Tracker {
                 let recorded = current.filter(|current| current.alive && current.seen);
                 let fault = check::pdn(recorded.and_then(|current| current.second_id), new.second_id);
                 // What came back is a live PD of this handle, whatever the record says.
-                Imported { generation: Some(file.met(new)), fault: fault.map(|fault| Box::new((fault, None))) }
+                Imported { generation: file.met(new), fault: fault.map(|fault| Box::new((fault, None))) }
             }
             Kind::Umem => {
                 let (view, sighting) = self.blob_view(file, new, current, world);
@@ -183,7 +183,7 @@ impl Tracker {
                 // Nobody who could have been seen registered it: an unguarded process may have.
                 let met = current.is_none() && !view.history_is_whole;
                 Imported {
-                    generation: met.then(|| file.met(new)),
+                    generation: met.then(|| file.met(new)).flatten(),
                     fault: Some(Box::new((fault, Some(Box::new(clue))))),
                 }
             }

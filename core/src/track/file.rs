@@ -166,17 +166,17 @@ impl DeviceFile {
     }
 
     /// An object was made here, by `owner`, who has a reference to it.
-    pub fn made(&self, new: &Newcomer, owner: ContextId) -> Generation {
+    pub fn made(&self, new: &Newcomer, owner: ContextId) -> Option<Generation> {
         let mut inside = self.of_handle(new.handle);
-        let generation = inside.born(new, true);
-        inside.hold(generation, Some(owner)).generation
+        let generation = inside.born(new, true)?;
+        Some(inside.hold(generation, Some(owner)).generation)
     }
 
     /// An import met an object that nobody has told of.
-    pub fn met(&self, new: &Newcomer) -> Generation {
+    pub fn met(&self, new: &Newcomer) -> Option<Generation> {
         let mut inside = self.of_handle(new.handle);
-        let generation = inside.born(new, false);
-        inside.hold(generation, None).generation
+        let generation = inside.born(new, false)?;
+        Some(inside.hold(generation, None).generation)
     }
 
     /// An import brought `new`: which object it is, where the record has one of that handle that `fits`; then a reference

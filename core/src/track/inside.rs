@@ -146,14 +146,21 @@ impl Inside {
         objects
     }
 
-    /// Records a birth; the answer says which of its handle the object is.
-    pub(super) fn born(&mut self, new: &Newcomer, seen: bool) -> Generation {
+    /// Records a birth; the answer says which of its handle the object is. None where that cannot be told: it did not get
+    /// into the record, or what came before it cannot be read now.
+    pub(super) fn born(&mut self, new: &Newcomer, seen: bool) -> Option<Generation> {
         let Newcomer { kind, handle, second_id, mark } = *new;
         let holder = self.record.me();
         let (handle, stamp) = (Handle(handle), mark.into());
-        self.record.tell(&Event::Born { kind, handle, second_id, holder, stamp, seen });
+        let seq = self.record.tell(&Event::Born { kind, handle, second_id, holder, stamp, seen });
         self.record.refresh();
-        self.record.state().object(kind, handle).map_or(Generation::default(), |object| object.generation)
+        let state = self.record.state();
+        // An importer's word changes nothing where the record has a living object that fits.
+        let object = match seen {
+            true => state.object_told(kind, handle, seq?),
+            false => state.object(kind, handle).filter(|object| object.may_live()),
+        };
+        object.map(|object| object.generation)
     }
 
     /// The object that has this handle now, or had it last.

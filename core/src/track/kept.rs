@@ -164,10 +164,12 @@ impl Plain {
         (self.generation != NOT_KNOWN).then_some(Generation(self.generation))
     }
 
-    /// Whether it is live, and an import of an object of `kind`.
+    /// Whether it is live, and an import of an object of `kind`. For a PD, whose unimport reads the context, only one whose
+    /// context is open.
     #[inline]
     pub(super) fn is_live_import_of(&self, kind: Kind) -> bool {
-        self.kind == kind && self.flags & (STATE | IMPORTED) == number(State::Live) | IMPORTED
+        let closed = if kind == Kind::Pd { CONTEXT_CLOSED } else { 0 };
+        self.kind == kind && self.flags & (STATE | IMPORTED | closed) == number(State::Live) | IMPORTED
     }
 
     /// Ends it at `site`.

@@ -32,8 +32,9 @@ pub trait Record: Send {
     fn state_mut(&mut self) -> &mut FileState;
     /// Nothing can be said any more to have been seen in whole.
     fn set_lost(&mut self);
-    /// Records an event of this process. Its own references are for others to know: here they are counted.
-    fn tell(&mut self, event: &Event);
+    /// Records an event of this process; its place in the order of those about objects, if it is one and was recorded. This
+    /// process's own references are for others to know: here they are counted.
+    fn tell(&mut self, event: &Event) -> Option<u64>;
     /// Takes in what others told about objects. With nothing new this is cheap.
     fn refresh(&mut self);
     /// The same, and what others told about their references and children.
@@ -80,11 +81,13 @@ impl Record for Alone {
     fn set_lost(&mut self) {
         self.state.set_lost();
     }
-    fn tell(&mut self, event: &Event) {
-        if event.is_shared() {
-            self.last += self.step;
-            self.state.apply(self.last, event);
+    fn tell(&mut self, event: &Event) -> Option<u64> {
+        if !event.is_shared() {
+            return None;
         }
+        self.last += self.step;
+        self.state.apply(self.last, event);
+        Some(self.last)
     }
     fn refresh(&mut self) {}
     fn refresh_all(&mut self) {}

@@ -56,15 +56,15 @@ enum Ended {
 
 impl Tracker {
     /// Before `end` of the reference to a `kind` at `address`: records it at once, if the call cannot fail and there is
-    /// nothing to say about it. So it is with nearly every unimport of a UMEM, which only frees a struct.
+    /// nothing to say about it. So it is with nearly every unimport, which only frees a struct.
     #[inline(always)]
     pub fn end_at_once(&self, address: usize, kind: Kind, end: End, here: &dyn Here) -> bool {
-        (kind, end) == (Kind::Umem, End::Unimport) && self.end_umem_import(address, here)
+        end == End::Unimport && self.end_import(address, kind, here)
     }
 
-    fn end_umem_import(&self, address: usize, here: &dyn Here) -> bool {
+    fn end_import(&self, address: usize, kind: Kind, here: &dyn Here) -> bool {
         let site = here.site();
-        let Some(ended) = self.table.at(address).end_imported_umem(address, site) else { return false };
+        let Some(ended) = self.table.at(address).end_import(address, kind, site) else { return false };
         if let Some(file) = self.file(ended.file()) {
             file.released((ended.serial(), ended.generation()), Origin::Imported, How::Unimported, here);
         }

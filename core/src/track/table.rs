@@ -91,11 +91,11 @@ impl Shard {
         }
     }
 
-    /// Ends the reference at `address` if it is a live one to an imported UMEM with nothing unusual about it.
+    /// Ends the reference at `address` if it is a live import of a `kind` with nothing unusual about it.
     #[inline]
-    pub(super) fn end_imported_umem(&mut self, address: usize, site: Site) -> Option<Plain> {
+    pub(super) fn end_import(&mut self, address: usize, kind: Kind, site: Site) -> Option<Plain> {
         let plain = self.things.get_mut(&address)?.plain_mut()?;
-        if !plain.is_live_import_of(Kind::Umem) {
+        if !plain.is_live_import_of(kind) {
             return None;
         }
         plain.end(End::Unimport, site);
@@ -323,7 +323,9 @@ mod tests {
         for reference in plain_references() {
             let mut shard = shard();
             shard.put(1, Thing::Reference(reference.clone()));
-            if shard.end_imported_umem(1, Site(5)).is_none() {
+            let [right, wrong] = [reference.kind, reference.kind.other()];
+            assert!(shard.end_import(1, wrong, Site(5)).is_none());
+            if shard.end_import(1, right, Site(5)).is_none() {
                 continue;
             }
             ended += 1;
@@ -336,9 +338,9 @@ mod tests {
             let after = shard.reference(1).expect("remembered");
             assert_eq!((after.state, after.ended), (State::Released(End::Unimport), Site(5)));
             assert_eq!(shard.dead, 1);
-            assert!(shard.end_imported_umem(1, Site(5)).is_none(), "not a second time");
+            assert!(shard.end_import(1, right, Site(5)).is_none(), "not a second time");
         }
-        assert_eq!(ended, 4, "live imports of UMEMs, whatever else is known of them");
+        assert_eq!(ended, 4 + 2, "live imports of UMEMs, and those of PDs whose context is open");
     }
 
     #[test]
@@ -351,8 +353,8 @@ mod tests {
         ] {
             let mut shard = shard();
             shard.put(1, Thing::Reference(reference));
-            assert!(shard.end_imported_umem(1, Site(5)).is_none());
-            assert!(shard.end_imported_umem(2, Site(5)).is_none());
+            assert!(shard.end_import(1, Kind::Umem, Site(5)).is_none());
+            assert!(shard.end_import(2, Kind::Umem, Site(5)).is_none());
         }
     }
 }

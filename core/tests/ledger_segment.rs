@@ -297,7 +297,9 @@ fn a_damaged_segment_is_told_or_reads_as_it_once_was() {
         let seen = reader.look(words.as_slice());
         let lost = reader.state.is_lost();
         assert!(lost || writer.history.contains(&seen), "bit {bit}: {seen:?}");
-        assert!(lost || bit / 64 > 7, "the lap and the mark of loss are told of, bit {bit}");
+        // The mark that a file is followed by another says nothing of what is in it.
+        let followed = 7 * 64 + 1;
+        assert!(lost || bit / 64 > 7 || bit == followed, "the lap and the mark of loss are told of, bit {bit}");
         told += usize::from(lost);
         silent += usize::from(!lost && &seen != writer.now());
     }

@@ -18,6 +18,9 @@ use crate::folder::Folder;
 use crate::memory::{Mapping, Words};
 use crate::sys::{self, Owner, Range};
 
+/// The number of a row's first file.
+const FIRST: u64 = 1;
+
 /// Slots of a log that was just begun: 16 KiB with the header.
 const FIRST_CAPACITY: u32 = 255;
 
@@ -167,7 +170,10 @@ impl Journal {
         };
         match self.newest(0)? {
             Some(epoch) => Ok(epoch),
-            None => self.begin(1, header, &[], false),
+            None => match self.begin(FIRST, header, &[], false)? {
+                Some(first) => Ok(first),
+                None => self.newest(0)?.ok_or_else(|| io::ErrorKind::NotFound.into()),
+            },
         }
     }
 
@@ -191,9 +197,60 @@ impl Journal {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    fn older(&self, than: u64) -> impl Iterator<Item = String> {
-        let number = |name: &String| name.strip_prefix(&self.name)?.strip_prefix('.')?.parse::<u64>().ok();
-        self.folder.names().into_iter().filter(move |name| number(name).is_some_and(|number| number < than))
+    /// The newest epoch after one that is known, if there is one.
+    pub fn newest_after(&self, known: &Epoch, listing: &mut Listing) -> io::Result<Option<Epoch>> {
+        for _ in 0..TRIES {
+            // Asked first: a look at a folder may miss those that come and go meanwhile.
+            let has_one = match known.with(&self.folder, false, |memory| log::is_followed(memory)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+                is_followed => is_followed?,
+            };
+            match self.newest_in(known.number, listing)? {
+                None if has_one => *listing = Listing::default(),
+                found => return Ok(found),
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// The same where others have made one.
+    fn newer(&self, known: &Epoch) -> io::Result<Epoch> {
+        for _ in 0..TRIES {
+            if let Some(epoch) = self.newest_after(known, &mut Listing::default())? {
+                return Ok(epoch);
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Removes the epochs before `than`, which this process has made: whoever else marked them would tell its maker that it
+    /// came late. Each is marked as followed before the name of the one after it gets free. The first stays: who was stopped
+    /// right before making it would begin anew.
+    fn remove_older(&self, than: u64, full: &Epoch) {
+        let number = |name: String| name.strip_prefix(&self.name)?.strip_prefix('.')?.parse::<u64>().ok();
+        let mut older: Vec<u64> = self.folder.names().into_iter().filter_map(number).collect();
+        // Once the second is gone, the first is marked.
+        let marked = !older.contains(&(FIRST + 1));
+        older.retain(|number| *number < than && !(marked && *number == FIRST));
+        older.sort_unstable();
+        for number in older {
+            if number == full.number {
+                self.mark_followed(full);
+            } else if let Ok(epoch) = self.open(number) {
+                self.mark_followed(&epoch);
+            }
+            if number != FIRST {
+                self.folder.remove(&self.file_name(number));
+            }
+        }
+    }
+
+    /// Notes that an epoch has a follower. Whether that was new; not so where the epoch is gone already.
+    fn mark_followed(&self, epoch: &Epoch) -> bool {
+        match epoch.with(&self.folder, true, |memory| log::note_followed(memory)) {
+            Ok(is_new) => is_new,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
     }
 
     fn file_name(&self, number: u64) -> String {
@@ -224,20 +281,20 @@ impl Journal {
         Ok((header, Backing::Mapped(Mapping::new(words.file(), bytes)?)))
     }
 
-    /// Begins an epoch, or opens it where another process was faster.
-    fn begin(&self, number: u64, header: Header, events: &[Event], lost: bool) -> io::Result<Epoch> {
+    /// Begins an epoch. None where one has its name already.
+    fn begin(&self, number: u64, header: Header, events: &[Event], lost: bool) -> io::Result<Option<Epoch>> {
         let (draft, file) = self.folder.draft()?;
         let name = self.file_name(number);
         let made = fill(&file, &header, events, lost).and_then(|()| self.folder.publish(&draft, &name));
         match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.open(number),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(error) => {
                 self.folder.remove(&draft);
                 Err(error)
             }
             Ok(()) => {
                 let (header, backing) = self.back(file, name, true)?;
-                Ok(Epoch { number, header, backing })
+                Ok(Some(Epoch { number, header, backing }))
             }
         }
     }
@@ -274,22 +331,22 @@ impl Journal {
         }
         let header = segment::next_header(header, events.len()).ok_or(io::ErrorKind::StorageFull)?;
         let next = self.begin(epoch.number + 1, header, &events, lost)?;
+        let next = next.map_or_else(|| self.newer(epoch), Ok)?;
+        self.mark_followed(epoch);
         self.folder.remove(&self.file_name(epoch.number));
         Ok(Some(next))
     }
 
     /// Goes on from a full epoch to a newer one, which is made if nobody has.
     fn follow(&self, full: &Epoch, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<Epoch> {
-        if let Some(epoch) = self.newest(full.number)? {
+        if let Some(epoch) = self.newest_after(full, &mut Listing::default())? {
             return Ok(epoch);
         }
-        let next = match self.rewrite(full, known) {
+        match self.rewrite(full, known) {
             // Someone else has rewritten and removed it in the middle of our reading.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.newest(full.number)?.ok_or(error)?,
-            other => other?,
-        };
-        self.older(next.number).for_each(|name| self.folder.remove(&name));
-        Ok(next)
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.newer(full),
+            other => other,
+        }
     }
 
     fn rewrite(&self, full: &Epoch, known: &mut dyn FnMut(&Epoch) -> Option<Vec<Event>>) -> io::Result<Epoch> {
@@ -301,7 +358,18 @@ impl Journal {
             capacity: capacity.ok_or(io::ErrorKind::StorageFull)?,
             ..full.header
         };
-        self.begin(full.number + 1, header, &events, lost)
+        match self.begin(full.number + 1, header, &events, lost)? {
+            Some(next) if self.mark_followed(full) => {
+                self.remove_older(next.number, full);
+                Ok(next)
+            }
+            // We were stopped for so long that others made this one, filled it, and removed it.
+            Some(late) => {
+                self.folder.remove(&self.file_name(late.number));
+                self.newer(full)
+            }
+            None => self.newer(full),
+        }
     }
 
     /// What has to be kept of a full epoch, and whether an event is missing in it.
@@ -399,3 +467,6 @@ fn lock(file: &File) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -211,10 +211,14 @@ impl Follower {
         let known = self.epoch.as_ref().map_or(0, |epoch| epoch.number());
         let next = match self.ahead.take().filter(|ahead| ahead.number() > known) {
             Some(ahead) => ahead,
-            None => match self.journal.newest_in(known, listing)? {
-                Some(newest) => Arc::new(newest),
-                None => return Ok(false),
-            },
+            None => {
+                let newest = match &self.epoch {
+                    Some(epoch) => self.journal.newest_after(epoch, listing)?,
+                    None => self.journal.newest_in(0, listing)?,
+                };
+                let Some(newest) = newest else { return Ok(false) };
+                Arc::new(newest)
+            }
         };
         let follows = self.read_to_end && next.number() == known + 1;
         self.cursor = Cursor::default();

@@ -61,7 +61,11 @@ const VERSION: u64 = 3;
 
 // Words of the header that change. The first of them is the log's alone; a holder's segment says there which lap it is at.
 const HINT: usize = 6;
-const LOST: usize = 7;
+const NOTES: usize = 7;
+
+// Notes: once there, they stay.
+const LOST: u64 = 1;
+const FOLLOWED: u64 = 2;
 
 const RESERVED: u64 = 1;
 pub(super) const READY: u64 = 2;
@@ -291,12 +295,37 @@ fn advance(memory: &(impl Memory + ?Sized), index: u32) {
     memory.store(HINT, u64::from(index) + 1);
 }
 
-/// Notes for everybody that an event could not be written.
+/// Notes that an event could not be written: the history is not whole.
 pub fn note_lost(memory: &(impl Memory + ?Sized)) {
-    memory.store(LOST, 1);
+    note(memory, LOST);
 }
 
 /// Whether an event could not be written.
 pub fn is_lost(memory: &(impl Memory + ?Sized)) -> bool {
-    memory.load(LOST) != 0
+    // What is no note of ours is damage.
+    memory.load(NOTES) & !FOLLOWED != 0
+}
+
+/// Whether it was noted that a log is followed by another one.
+pub fn is_followed(memory: &(impl Memory + ?Sized)) -> bool {
+    memory.load(NOTES) & FOLLOWED != 0
+}
+
+/// Notes that a log is followed by another one; false where that was noted before.
+pub fn note_followed(memory: &(impl Memory + ?Sized)) -> bool {
+    note(memory, FOLLOWED)
+}
+
+fn note(memory: &(impl Memory + ?Sized), what: u64) -> bool {
+    // Another note may come in between, each of them once.
+    for _ in 0..=(LOST | FOLLOWED).count_ones() {
+        let notes = memory.load(NOTES);
+        if notes & what != 0 {
+            return false;
+        }
+        if memory.swap_if(NOTES, notes, notes | what) {
+            return true;
+        }
+    }
+    false
 }

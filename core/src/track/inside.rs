@@ -226,8 +226,9 @@ mod tests {
             &mut self.state
         }
         fn set_lost(&mut self) {}
-        fn tell(&mut self, event: &Event) {
+        fn tell(&mut self, event: &Event) -> Option<u64> {
             self.told.push(*event);
+            Some(self.state.last_seq() + self.told.len() as u64)
         }
         fn refresh(&mut self) {
             for event in std::mem::take(&mut self.told) {
@@ -259,14 +260,14 @@ mod tests {
     fn objects_whose_end_is_read_later_are_forgotten_too() {
         let mut inside = Inside::new(Box::new(Late::default()));
         let new = |handle| Newcomer { kind: Kind::Pd, handle, second_id: None, mark: Mark::default() };
-        let lasting: Vec<_> = (0..100).map(|handle| inside.born(&new(handle), true)).collect();
+        let lasting: Vec<_> = (0..100).map(|handle| inside.born(&new(handle), true).expect("told")).collect();
         // Half of them are referred to all the time, and all live.
         for generation in &lasting {
             inside.hold(*generation, None);
         }
         lasting[..50].iter().for_each(|generation| inside.let_go(*generation, Origin::Owned));
         for round in 0..10_000 {
-            let generation = inside.born(&new(200), true);
+            let generation = inside.born(&new(200), true).expect("told");
             inside.hold(generation, Some(ContextId(1)));
             inside.told.insert(generation);
             let (holder, stamp) = (HolderId(1), Mark::default().into());

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::Read;
 use std::os::fd::RawFd;
 
 use verbsguard_core::ledger::{Event, FileId, FileState, HolderId, ObjectState, Stamp};
@@ -64,8 +65,8 @@ fn is_unlisted(folder: &Folder, id: &FileId) -> Option<bool> {
     if !process.listed || process.boot_id != whoami::boot_id() {
         return None;
     }
-    // The kernel goes on by counting from one page of the list to the next: where locks ahead end meanwhile, as many are
-    // passed over.
+    // From one read of the list to the next the kernel goes on by counting: where locks end meanwhile, as many are passed
+    // over.
     for _ in 0..LOOKS {
         if is_listed(id)? {
             return Some(false);
@@ -78,7 +79,9 @@ fn is_unlisted(folder: &Folder, id: &FileId) -> Option<bool> {
 const LOOKS: u32 = 8;
 
 fn is_listed(id: &FileId) -> Option<bool> {
-    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // The kernel fills a page at most, and less where less is asked for.
+    let mut locks = String::with_capacity(1 << 16);
+    fs::File::open("/proc/locks").ok()?.read_to_string(&mut locks).ok()?;
     let mut starts = locks.lines().filter_map(|line| line.split_whitespace().rev().nth(1)?.parse::<i64>().ok());
     Some(starts.any(|start| identity::is_byte_of(start, id)))
 }

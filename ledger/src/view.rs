@@ -82,8 +82,8 @@ impl View {
     /// Takes in what is new about objects. With nothing new it reads one word of shared memory.
     #[inline]
     pub fn refresh(&mut self) {
-        let Follower { epoch, cursor, .. } = &self.objects;
-        if !epoch.as_ref().is_some_and(|epoch| epoch.is_free(cursor.index)) {
+        let Follower { epoch, cursor, ahead, .. } = &self.objects;
+        if ahead.is_some() || !epoch.as_ref().is_some_and(|epoch| epoch.is_free(cursor.index)) {
             self.read_objects();
         }
     }
@@ -167,6 +167,8 @@ impl Follower {
         loop {
             match self.fold(folder, state) {
                 Ok(Stop::End) => {}
+                // What this process writes itself stands in a later one, so nothing more comes here.
+                Ok(_) if self.ahead.is_some() => {}
                 // Others went on and removed it before we had read it to its end.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     self.read_to_end = false;

@@ -320,8 +320,10 @@ impl FileState {
 
     /// Forgets all objects, to fold a snapshot in their place; references stay.
     pub fn forget_objects(&mut self) {
-        let FileState { next, lost, referenced, holdings, mine, .. } = std::mem::take(self);
-        *self = FileState { next, lost, referenced, holdings, mine, ..FileState::default() };
+        let FileState { next, lost, referenced, holdings, mine, changes, .. } = std::mem::take(self);
+        // Never a number again that stood for other objects.
+        let changes = changes + 1;
+        *self = FileState { next, lost, referenced, holdings, mine, changes, ..FileState::default() };
     }
 
     /// Notes that events may be missing: nothing is whole from now on.

@@ -247,3 +247,18 @@ fn what_is_held_is_forgotten_in_time_like_the_rest() {
     }
     assert!(state.object_by_generation(held).is_none());
 }
+
+#[test]
+fn no_number_of_changes_stands_for_two_sets_of_objects() {
+    let mut state = FileState::new();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        for handle in 0..4 {
+            state.push(&born(PD, handle, A));
+            seen.push(state.changes());
+        }
+        state.forget_objects();
+        seen.push(state.changes());
+    }
+    assert!(seen.is_sorted_by(|one, next| one < next), "{seen:?}");
+}

@@ -1,22 +1,25 @@
 //! A log on disk: a row of files, each following a full one.
 
+mod epoch;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use verbsguard_core::ledger::log::{self, Foreign, Header, Memory};
+use verbsguard_core::ledger::log::{self, Foreign, Header};
 use verbsguard_core::ledger::record::{self, RECORD};
 use verbsguard_core::ledger::segment;
-use verbsguard_core::ledger::snapshot::{self, Cursor, Stop};
+use verbsguard_core::ledger::snapshot::{self, Cursor};
 use verbsguard_core::ledger::{Event, FileState, HolderId};
 use verbsguard_lock::Mutex;
 
 use crate::folder::Folder;
 use crate::memory::{Mapping, Words};
-use crate::sys::{self, Owner, Range};
+use crate::sys;
+pub use epoch::Epoch;
+use epoch::{Backing, foreign};
 
 /// The number of a row's first file.
 const FIRST: u64 = 1;
@@ -27,17 +30,8 @@ const FIRST_CAPACITY: u32 = 255;
 /// Slots that a log grows to while it is rewritten, if what is kept does not need more: 512 KiB with the header.
 const USUAL_CAPACITY: u32 = 8191;
 
-/// How long others may keep a shared file's lock. They need microseconds; more means that one is stopped.
-const PATIENCE: Duration = Duration::from_millis(500);
-
 /// How often an append goes after a log that others fill at the same time.
 const TRIES: usize = 64;
-
-enum Backing {
-    Mapped(Mapping),
-    /// The file's name: opened for each use, so that no descriptor stays open.
-    File(String),
-}
 
 /// The newest file of each row in a folder, as of one look.
 #[derive(Default)]
@@ -59,13 +53,6 @@ impl Listing {
         });
         rows.get(row).copied()
     }
-}
-
-/// One file of the row.
-pub struct Epoch {
-    number: u64,
-    header: Header,
-    backing: Backing,
 }
 
 /// A log, as one process uses it.
@@ -388,14 +375,6 @@ impl Journal {
     }
 }
 
-fn foreign(why: Foreign) -> io::Error {
-    let message = match why {
-        Foreign::NoLog => "a ledger file is damaged".to_owned(),
-        Foreign::Version(version) => format!("a ledger file is of version {version}, which this version cannot read"),
-    };
-    io::Error::new(io::ErrorKind::InvalidData, message)
-}
-
 fn fill(mut file: &File, header: &Header, events: &[Event], lost: bool) -> io::Result<()> {
     // By nobody, in the log; in a segment, of the first lap.
     let slots = events.iter().map(|event| log::ready_slot(0, &record::encode(event)));
@@ -403,69 +382,6 @@ fn fill(mut file: &File, header: &Header, events: &[Event], lost: bool) -> io::R
     let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     sys::allocate(file.as_fd(), header.bytes())?;
     file.write_all(&bytes)
-}
-
-impl Epoch {
-    /// Its number: each one is by one higher than the one before.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Its header.
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
-    /// Whether nothing stands yet in a slot of a log of objects, where that is known without opening a file.
-    #[inline]
-    pub fn is_free(&self, index: u32) -> bool {
-        matches!(&self.backing, Backing::Mapped(mapping) if log::is_free(mapping, &self.header, index))
-    }
-
-    /// Uses its words; `write` where something is to be changed.
-    pub fn with<R>(&self, folder: &Folder, write: bool, use_it: impl FnOnce(&dyn Memory) -> R) -> io::Result<R> {
-        match &self.backing {
-            Backing::Mapped(mapping) => Ok(use_it(mapping)),
-            Backing::File(name) => {
-                let words = Words::new(folder.file(name, write)?)?;
-                if words.words() < self.header.words() {
-                    // Somebody truncated it: what reads as free is gone.
-                    return Err(foreign(Foreign::NoLog));
-                }
-                if write {
-                    lock(words.file())?;
-                }
-                Ok(use_it(&words))
-            }
-        }
-    }
-
-    /// Folds a full epoch to its end; writers that do not finish are given up.
-    fn fold_all(&self, folder: &Folder, state: &mut FileState) -> io::Result<()> {
-        let mut cursor = Cursor::default();
-        while let Stop::Busy(writer) = self.with(folder, false, |memory| cursor.fold(memory, &self.header, state))? {
-            std::thread::yield_now();
-            if let Stop::Busy(_) = self.with(folder, false, |memory| cursor.fold(memory, &self.header, state))? {
-                self.with(folder, true, |memory| log::make_void(memory, cursor.index, writer))?;
-            }
-        }
-        if self.with(folder, false, |memory| log::is_lost(memory))? {
-            state.set_lost();
-        }
-        Ok(())
-    }
-}
-
-/// Waits for the lock of a shared file; it ends with the descriptor.
-fn lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while !sys::try_lock(file.as_raw_fd(), Owner::Description, Range { start: 0, len: 1 })? {
-        if Instant::now() > deadline {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        std::thread::yield_now();
-    }
-    Ok(())
 }
 
 #[cfg(test)]

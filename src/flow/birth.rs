@@ -17,12 +17,6 @@ use crate::peek::{self, Peek};
 use crate::real::{Named, Real};
 use crate::thread;
 
-/// An import of a UMEM under way: the context, and what the blob says.
-#[derive(Clone, Copy)]
-pub struct ImportToken {
-    birth: BirthToken,
-}
-
 impl Guard {
     /// The open context at `address`. Takes no lock where this thread has asked for the same one last.
     #[inline]
@@ -203,7 +197,7 @@ impl Guard {
         function: &dyn Named,
         context: *mut IbvContext,
         data: usize,
-    ) -> Decision<ImportToken> {
+    ) -> Decision<BirthToken> {
         let size = crate::abi::umem::export_size(context.into());
         if let Some(errno) = self.refuse_null(function, "data", data) {
             return Decision::Refuse(errno);
@@ -214,7 +208,7 @@ impl Guard {
             return Decision::Refuse(errno);
         }
         if let Some(birth) = self.open_context(context.addr()).filter(|birth| birth.cmd_fd >= 0) {
-            return Decision::Forward(Some(ImportToken { birth }));
+            return Decision::Forward(Some(birth));
         }
         if context.is_null() {
             let fault = Fault::forwarded(Rule::NullArgument, Severity::Error);
@@ -227,15 +221,15 @@ impl Guard {
         if let Some(errno) = self.refuse_vfio(function, "context", context.addr()) {
             return Decision::Refuse(errno);
         }
-        self.before_birth(function, context).map(|birth| ImportToken { birth })
+        self.before_birth(function, context)
     }
 
-    pub fn after_umem_import(&self, function: &dyn Named, token: ImportToken, umem: *mut Mlx5dvDevxUmem) {
+    pub fn after_umem_import(&self, function: &dyn Named, token: BirthToken, umem: *mut Mlx5dvDevxUmem) {
         if umem.is_null() {
             return;
         }
-        if let Some(newborn) = self.umem(token.birth, umem, 0, Origin::Imported) {
-            self.born(function, token.birth, newborn, Some("data"));
+        if let Some(newborn) = self.umem(token, umem, 0, Origin::Imported) {
+            self.born(function, token, newborn, Some("data"));
         }
     }
 

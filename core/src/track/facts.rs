@@ -23,6 +23,16 @@ pub struct Current {
     pub second_id: Option<u32>,
 }
 
+/// What matters to the end of a reference.
+pub(super) struct Standing {
+    /// What became of its object.
+    pub(super) fate: Fate,
+    /// Live references to it are known besides a live one of this process.
+    pub(super) others: bool,
+    /// The living object that has its handle now.
+    pub(super) present: Option<Generation>,
+}
+
 /// A known destruction.
 #[derive(Clone, Debug)]
 pub struct Death {
@@ -54,6 +64,17 @@ impl DeviceFile {
             return Fate::Unknown;
         }
         fate(inside.record.state(), kind, handle, generation)
+    }
+
+    /// What matters to the end of a reference of this process to an object, in one look.
+    pub(super) fn standing(&self, kind: Kind, handle: u32, generation: Generation) -> Standing {
+        let mut inside = self.look_at_holders(generation);
+        let fate = match self.is_gone() {
+            true => Fate::Unknown,
+            false => fate(inside.record.state(), kind, handle, generation),
+        };
+        let present = inside.current(kind, handle).filter(|current| current.alive);
+        Standing { fate, others: inside.has_more(generation, 1), present: present.map(|current| current.generation) }
     }
 
     /// Whether live references to an object are known besides a live one of this process.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use verbsguard_lock::MutexGuard;
 
-use super::inside::Inside;
+use super::inside::{Inside, Known, Newcomer};
 use super::parts::Parts;
 use super::{ContextId, Current, FileIndex, Here, Mark, Origin, Record, Reference};
 use crate::check::errno;
@@ -205,8 +205,19 @@ impl DeviceFile {
     }
 
     /// The reference with this serial, to this object, ended here.
-    pub fn released(&self, (serial, generation): (u64, Option<Generation>), origin: Origin, how: How, here: &dyn Here) {
-        let mut inside = generation.map_or_else(|| self.main(), |generation| self.of_object(generation));
+    pub fn released(&self, named: (u64, Option<Generation>), origin: Origin, how: How, here: &dyn Here) {
+        let inside = named.1.map_or_else(|| self.main(), |generation| self.of_object(generation));
+        self.release(inside, named, origin, how, here);
+    }
+
+    fn release(
+        &self,
+        mut inside: MutexGuard<'_, Inside>,
+        (serial, generation): (u64, Option<Generation>),
+        origin: Origin,
+        how: How,
+        here: &dyn Here,
+    ) {
         if self.tells() {
             let holder = inside.record.me();
             inside.record.tell(&Event::Released { holder, serial: Serial(serial), how, stamp: here.mark().into() });
@@ -216,22 +227,30 @@ impl DeviceFile {
         }
     }
 
+    /// A destroy of `victim` succeeded, which ended the reference that is `named`.
+    pub(super) fn destroyed_and_released(
+        &self,
+        (kind, handle, victim): (Kind, u32, Generation),
+        named: (u64, Option<Generation>),
+        origin: Origin,
+        mark: Mark,
+    ) {
+        let mut inside = self.of_object(victim);
+        let holder = inside.record.me();
+        let (handle, stamp) = (Handle(handle), mark.into());
+        inside.record.tell(&Event::Destroyed { kind, handle, generation: victim, holder, stamp });
+        // Nearly always it was the very object that was meant.
+        if named.1 != Some(victim) {
+            drop(inside);
+            return self.released(named, origin, How::Destroyed, &mark);
+        }
+        self.release(inside, named, origin, How::Destroyed, &mark);
+    }
+
     /// A destroy of an object is under way.
     pub fn dying(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
         let handle = Handle(handle);
         Self::tell(self.of_object(generation), |holder| Event::Dying {
-            kind,
-            handle,
-            generation,
-            holder,
-            stamp: mark.into(),
-        });
-    }
-
-    /// That destroy succeeded.
-    pub fn destroyed(&self, kind: Kind, handle: u32, generation: Generation, mark: Mark) {
-        let handle = Handle(handle);
-        Self::tell(self.of_object(generation), |holder| Event::Destroyed {
             kind,
             handle,
             generation,
@@ -359,28 +378,6 @@ impl DeviceFile {
 fn up_to_date(mut inside: MutexGuard<'_, Inside>) -> MutexGuard<'_, Inside> {
     inside.record.refresh();
     inside
-}
-
-/// What an import turned out to refer to.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// The object.
-    pub generation: Generation,
-    /// The context of this process that holds the owning reference.
-    pub owner: Option<ContextId>,
-}
-
-/// An object that is made, or met.
-#[derive(Clone, Copy, Debug)]
-pub struct Newcomer {
-    /// PD or UMEM.
-    pub kind: Kind,
-    /// Its handle.
-    pub handle: u32,
-    /// The PD's pdn, the UMEM's id.
-    pub second_id: Option<u32>,
-    /// When and where.
-    pub mark: Mark,
 }
 
 impl From<Mark> for Stamp {

@@ -4,8 +4,30 @@ use rustc_hash::FxHashSet;
 
 use super::record::Alone;
 use super::touched::{Handles, Objects};
-use super::{ContextId, Current, Known, Newcomer, Origin, Record, Reference};
+use super::{ContextId, Current, Mark, Origin, Record, Reference};
 use crate::ledger::{self, Event, Generation, Handle, Kind, ObjectState, Serial};
+
+/// What an import turned out to refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The object.
+    pub generation: Generation,
+    /// The context of this process that holds the owning reference.
+    pub owner: Option<ContextId>,
+}
+
+/// An object that is made, or met.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer {
+    /// PD or UMEM.
+    pub kind: Kind,
+    /// Its handle.
+    pub handle: u32,
+    /// The PD's pdn, the UMEM's id.
+    pub second_id: Option<u32>,
+    /// When and where.
+    pub mark: Mark,
+}
 
 /// What may change of a device file.
 pub(super) struct Inside {

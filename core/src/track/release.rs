@@ -144,13 +144,13 @@ impl Tracker {
             }
             State::Live | State::Released(_) => {}
         }
-        let view = self.release_view(reference, end, world);
+        let (view, victim) = self.release_view(reference, end, world);
         let others = view.others;
         let faults = check::release(&view, end);
         let is_live = reference.is_live();
         let subject = || Subject::Reference(address, Box::new(reference.clone()));
         let verdict = self.verdict(faults, subject, || {
-            is_live.then(|| ReleaseToken {
+            is_live.then_some(ReleaseToken {
                 address,
                 serial: reference.serial,
                 kind,
@@ -158,7 +158,7 @@ impl Tracker {
                 handle: reference.handle,
                 generation: reference.generation,
                 origin: reference.origin,
-                victim: (end == End::Destroy).then(|| self.victim(reference)).flatten(),
+                victim,
                 end,
                 others,
             })
@@ -174,24 +174,29 @@ impl Tracker {
         Look::Done(verdict)
     }
 
-    fn release_view<'a>(&self, reference: &'a Reference, end: End, world: &dyn World) -> ReleaseView<'a> {
+    /// What the judgement reads, and what a destroy would hit.
+    fn release_view<'a>(
+        &self,
+        reference: &'a Reference,
+        end: End,
+        world: &dyn World,
+    ) -> (ReleaseView<'a>, Option<Generation>) {
         // What became of the object and who else there is matters to a destroy, and to giving up what one owns.
         let gives_up = end == End::Unimport && reference.origin == Origin::Owned;
-        let (fate, others) = match (self.file(reference.file), reference.generation) {
+        let Reference { kind, handle, generation, .. } = *reference;
+        let (mut fate, mut others, mut victim) = (check::Fate::Unknown, false, None);
+        match (self.file(reference.file), generation) {
             (Some(file), Some(generation)) if end == End::Destroy || gives_up => {
-                let fate = file.fate(reference.kind, reference.handle, generation);
-                let others = file.has_others(generation);
+                let standing = file.standing(kind, handle, generation);
                 // Seldom: what one gives up and nobody is known to have, somebody who does not tell may have.
-                (fate, others || gives_up && fate == check::Fate::Alive && !world.tells_everyone(file))
+                let untold = || gives_up && standing.fate == check::Fate::Alive && !world.tells_everyone(file);
+                (fate, others, victim) = (standing.fate, standing.others || untold(), standing.present);
             }
-            _ => (check::Fate::Unknown, false),
-        };
-        ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }
-    }
-
-    fn victim(&self, reference: &Reference) -> Option<Generation> {
-        let current = self.file(reference.file)?.current(reference.kind, reference.handle)?;
-        current.alive.then_some(current.generation)
+            (Some(file), None) => victim = file.current(kind, handle).filter(|now| now.alive).map(|now| now.generation),
+            _ => {}
+        }
+        let victim = victim.filter(|_| end == End::Destroy);
+        (ReleaseView { reference, fate, others, fatal_children: reference.fatal_children > 0 }, victim)
     }
 
     /// The address of a live context, given where a PD or UMEM belongs.
@@ -234,10 +239,13 @@ impl Tracker {
             Ended::Done(reference) => reference,
         };
         let Some(file) = file else { return Vec::new() };
-        if let Some(victim) = token.victim {
-            file.destroyed(token.kind, token.handle, victim, mark);
+        let named = (token.serial, token.generation);
+        match token.victim {
+            Some(victim) => {
+                file.destroyed_and_released((token.kind, token.handle, victim), named, token.origin, mark);
+            }
+            None => file.released(named, token.origin, how(token.end), &mark),
         }
-        file.released((token.serial, token.generation), token.origin, how(token.end), &mark);
         match ended {
             Some(reference) => {
                 let rule = match token.kind {

@@ -22,7 +22,7 @@ static struct options {
     unsigned long live, batch, pairs;
     double seconds;
     unsigned int work;
-    int random, busy, report, hold, sleeper, cmd_fd;
+    int random, wander, busy, report, hold, sleeper, cmd_fd;
 } options = {.threads = 1, .share = 1, .batch = 10000, .seconds = 0.25, .cmd_fd = -1};
 
 struct job {
@@ -62,6 +62,21 @@ static void same_reference(struct job *job, unsigned long pairs)
     }
 }
 
+/* One pair, from a place on the stack where none of the latest pairs was called. */
+static __attribute__((noinline)) void pair_elsewhere(struct job *job, unsigned long where)
+{
+    volatile char *room = __builtin_alloca(16 + 32 * (where % 256));
+
+    *room = 0;
+    options.op->end(options.op->make(&job->env));
+}
+
+static void new_stack_each_time(struct job *job, unsigned long pairs)
+{
+    while (pairs--)
+        pair_elsewhere(job, pairs);
+}
+
 /* Ends one of the live references, picked at random, and makes another in its place. */
 static void random_reference(struct job *job, unsigned long pairs)
 {
@@ -90,7 +105,7 @@ static void measure(struct job *job)
     double start = now_ns(), before = start, end = start + options.seconds * 1e9;
 
     do {
-        (options.random ? random_reference : same_reference)(job, options.batch);
+        (options.random ? random_reference : options.wander ? new_stack_each_time : same_reference)(job, options.batch);
         double now = now_ns();
         batches[count++ % most] = (now - before) / options.batch;
         before = now;
@@ -177,7 +192,7 @@ static void parse(int argc, char **argv)
         {"threads", 1, NULL, 't'}, {"depth", 1, NULL, 'd'}, {"live", 1, NULL, 'l'},   {"random", 0, NULL, 'r'},
         {"share", 1, NULL, 's'},   {"busy", 0, NULL, 'b'},  {"batch", 1, NULL, 'n'},  {"pairs", 1, NULL, 'p'},
         {"seconds", 1, NULL, 'S'}, {"fd", 1, NULL, 'f'},    {"report", 0, NULL, 'R'}, {"hold", 0, NULL, 'h'},
-        {"work", 1, NULL, 'w'},    {"sleeper", 0, NULL, 'z'},  {NULL, 0, NULL, 0},
+        {"work", 1, NULL, 'w'},    {"sleeper", 0, NULL, 'z'},  {"wander", 0, NULL, 'W'}, {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -196,6 +211,7 @@ static void parse(int argc, char **argv)
         case 'R': options.report = 1; break;
         case 'h': options.hold = 1; break;
         case 'z': options.sleeper = 1; break;
+        case 'W': options.wander = 1; break;
         case 'w': options.work = atoi(optarg); break;
         default: exit(2);
         }

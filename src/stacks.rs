@@ -75,7 +75,7 @@ fn take_into(entry: Entry, addresses: &mut [usize]) -> Site {
     let mut trail = Trail::new();
     let len = unwind::walk(entry, addresses, modules::own_code(), &mut trail);
     let site = intern(&addresses[..len]);
-    entry.keep(trail, site);
+    entry.keep(&trail, site);
     site
 }
 

@@ -4,6 +4,8 @@
 //! left. Where a call enters us at the same place with the same stack pointer as before, and those words are what they
 //! were, it is the same stack: to compare them takes a tenth of the time of a walk.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use verbsguard_core::site::Site;
 use verbsguard_lock::Mutex;
 
@@ -31,6 +33,14 @@ impl Trail {
     /// Nothing was read yet.
     pub(super) const fn new() -> Trail {
         Trail { words: [(0, 0); WORDS], len: 0, lowest: usize::MAX, highest: 0, by_register: false, is_lost: false }
+    }
+
+    /// Becomes the same as another.
+    fn copy(&mut self, other: &Trail) {
+        let Trail { ref words, len, lowest, highest, by_register, is_lost } = *other;
+        self.words[..len].copy_from_slice(&words[..len]);
+        (self.len, self.lowest, self.highest) = (len, lowest, highest);
+        (self.by_register, self.is_lost) = (by_register, is_lost);
     }
 
     /// The word at an address of the stack was read.
@@ -80,15 +90,27 @@ struct Walk {
     trail: Trail,
 }
 
+/// Two walks, of which the older one goes first.
+struct Pair {
+    walks: [Mutex<Walk>; 2],
+    older: AtomicUsize,
+}
+
+impl Pair {
+    const fn new() -> Pair {
+        Pair { walks: [const { Mutex::new(Walk::NONE) }; 2], older: AtomicUsize::new(0) }
+    }
+}
+
 /// A lane's walks share no cache line with another lane's.
 #[repr(align(64))]
-struct Lane([[Mutex<Walk>; 2]; PAIRS]);
+struct Lane([Pair; PAIRS]);
 
-static KNOWN: [Lane; LANES] = [const { Lane([const { [const { Mutex::new(Walk::NONE) }; 2] }; PAIRS]) }; LANES];
+static KNOWN: [Lane; LANES] = [const { Lane([const { Pair::new() }; PAIRS]) }; LANES];
 
 /// Where a walk from here may be.
 #[inline]
-fn of(start: &Start) -> &'static [Mutex<Walk>; 2] {
+fn of(start: &Start) -> &'static Pair {
     let mixed = (start.address ^ start.stack_pointer << 8).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     &KNOWN[lane()].0[mixed >> (usize::BITS - PAIRS.trailing_zeros())]
 }
@@ -96,22 +118,23 @@ fn of(start: &Start) -> &'static [Mutex<Walk>; 2] {
 /// The stack that begins here, if it is known.
 #[inline]
 pub(super) fn find(start: &Start) -> Option<Site> {
-    of(start).iter().find_map(|walk| {
+    of(start).walks.iter().find_map(|walk| {
         let walk = walk.try_lock()?;
         walk.is_of(start).then_some(walk.site)
     })
 }
 
 /// Remembers what a walk from here found.
-pub(super) fn keep(start: &Start, trail: Trail, site: Site) {
+pub(super) fn keep(start: &Start, trail: &Trail, site: Site) {
     if trail.is_lost || trail.len == 0 {
         return;
     }
-    let [first, second] = of(start);
-    if let (Some(mut first), Some(mut second)) = (first.try_lock(), second.try_lock()) {
-        // The older one goes.
-        let newer = std::mem::replace(&mut *first, Walk { start: *start, trail, site });
-        *second = newer;
+    let Pair { walks, older } = of(start);
+    let place = older.load(Ordering::Relaxed) % walks.len();
+    older.store(place + 1, Ordering::Relaxed);
+    if let Some(mut walk) = walks[place].try_lock() {
+        (walk.start, walk.site) = (*start, site);
+        walk.trail.copy(trail);
     }
 }
 

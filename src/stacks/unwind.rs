@@ -42,7 +42,7 @@ impl Entry {
     }
 
     /// Remembers the stack that was taken here.
-    pub(super) fn keep(&self, trail: Trail, site: Site) {
+    pub(super) fn keep(&self, trail: &Trail, site: Site) {
         #[cfg(target_arch = "x86_64")]
         if self.0.address != 0 {
             again::keep(&self.0.start(), trail, site);

@@ -1,7 +1,8 @@
-use verbsguard_core::ledger::{Handle, Kind, Stamp};
+use verbsguard_core::ledger::{FileId, Handle, Kind, Stamp};
 use verbsguard_core::site::Site;
 
 use super::*;
+use crate::view::View;
 
 const FILE: u64 = 7;
 
@@ -116,4 +117,32 @@ fn of_the_epochs_only_the_first_and_the_newest_stay() {
     let mut names = folder.names();
     names.sort_unstable();
     assert_eq!(names, ["log.1", "log.6"]);
+}
+
+#[test]
+fn what_many_write_at_once_is_all_there() {
+    const WRITERS: u32 = 6;
+    const EACH: u32 = 1500;
+    let (_dir, folder) = folder(false);
+    let id = FileId { dev: 1, ino: 2, number: FILE };
+    std::thread::scope(|scope| {
+        for writer in 1..=WRITERS {
+            let (journal, folder, id) = (log(&folder), &folder, &id);
+            scope.spawn(move || {
+                let mut view = View::new(folder, id, HolderId(writer));
+                for i in 0..EACH {
+                    let (handle, stamp) = (Handle(writer * EACH + i), Stamp { time_ns: 1, site: Site(1) });
+                    let holder = HolderId(writer);
+                    let born = Event::Born { kind: Kind::Pd, handle, second_id: None, holder, stamp, seen: true };
+                    let told = journal.append(holder, &born, &mut |full| view.objects_of(full)).expect("there is room");
+                    view.told(&born, told, &journal);
+                    view.refresh();
+                    assert!(view.state().object_told(Kind::Pd, handle, told.seq).is_some(), "{told:?}");
+                }
+            });
+        }
+    });
+    let mut view = View::new(&folder, &id, HolderId(0));
+    view.refresh();
+    assert_eq!(view.state().living().count(), (WRITERS * EACH) as usize);
 }

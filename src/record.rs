@@ -60,10 +60,6 @@ impl Record for Shared {
         self.view.state_mut()
     }
 
-    fn set_lost(&mut self) {
-        self.view.set_lost();
-    }
-
     fn tell(&mut self, event: &Event) -> Option<u64> {
         let ledger = self.ledger.as_ref()?;
         let site = event.stamp().map_or(Site::NONE, |stamp| stamp.site);

@@ -43,9 +43,6 @@ impl Record for Log {
     fn state_mut(&mut self) -> &mut FileState {
         &mut self.state
     }
-    fn set_lost(&mut self) {
-        self.state.set_lost();
-    }
     fn tell(&mut self, event: &Event) -> Option<u64> {
         // As in a log that went on without us.
         if self.heard { event.is_shared().then(|| self.state.push(event)) } else { Some(1_000) }

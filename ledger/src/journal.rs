@@ -165,7 +165,7 @@ impl Journal {
     }
 
     /// The newest epoch, if it is newer than one already known.
-    pub fn newest(&self, than: u64) -> io::Result<Option<Epoch>> {
+    fn newest(&self, than: u64) -> io::Result<Option<Epoch>> {
         self.newest_in(than, &mut Listing::default())
     }
 

@@ -69,11 +69,6 @@ impl View {
         }
     }
 
-    /// Notes that this process has missed something: nothing is whole from now on.
-    pub fn set_lost(&mut self) {
-        self.state.set_lost();
-    }
-
     /// The holders that have joined and not left, this process left out.
     pub fn others(&self) -> Vec<HolderId> {
         self.state.joined().map(|(holder, _)| holder).filter(|holder| *holder != self.me).collect()

@@ -52,7 +52,6 @@ pub(super) struct Birth {
 }
 
 impl Birth {
-    #[cold]
     fn reference(&self) -> Reference {
         let Birth { serial, token, newborn, generation, mark } = *self;
         let Newborn { address: _, kind, handle, second_id, size, origin } = newborn;

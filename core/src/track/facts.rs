@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::inside::Inside;
 use super::{DeviceFile, End, HolderFacts, Record};
 use crate::check::Fate;
 use crate::finding::{HolderInfo, HolderState, Role};
@@ -59,20 +60,20 @@ impl DeviceFile {
 
     /// What became of an object. Of a device that was removed nobody knows, and it does not matter any more.
     pub fn fate(&self, kind: Kind, handle: u32, generation: Generation) -> Fate {
-        let inside = self.look_at(generation);
-        if self.is_gone() {
-            return Fate::Unknown;
+        self.fate_in(&self.look_at(generation), kind, handle, generation)
+    }
+
+    fn fate_in(&self, inside: &Inside, kind: Kind, handle: u32, generation: Generation) -> Fate {
+        match self.is_gone() {
+            true => Fate::Unknown,
+            false => fate(inside.record.state(), kind, handle, generation),
         }
-        fate(inside.record.state(), kind, handle, generation)
     }
 
     /// What matters to the end of a reference of this process to an object, in one look.
     pub(super) fn standing(&self, kind: Kind, handle: u32, generation: Generation) -> Standing {
         let mut inside = self.look_at_holders(generation);
-        let fate = match self.is_gone() {
-            true => Fate::Unknown,
-            false => fate(inside.record.state(), kind, handle, generation),
-        };
+        let fate = self.fate_in(&inside, kind, handle, generation);
         let present = inside.current(kind, handle).filter(|current| current.alive);
         Standing { fate, others: inside.has_more(generation, 1), present: present.map(|current| current.generation) }
     }

@@ -287,14 +287,14 @@ impl DeviceFile {
 
     /// A reference vanished without our seeing how: from here on "nobody" and "never" cannot be claimed.
     pub fn lost_sight(&self, reference: &Reference) {
-        self.main().record.set_lost();
+        self.main().record.state_mut().set_lost();
         let named = (reference.serial, reference.generation);
         self.released(named, reference.origin, How::Abandoned, &reference.born);
     }
 
     /// This process makes calls on it that are not seen: from here on "nobody" and "never" cannot be claimed.
     pub(super) fn used_unseen(&self) {
-        self.main().record.set_lost();
+        self.main().record.state_mut().set_lost();
     }
 
     /// This process has no context on it any more.

@@ -247,7 +247,6 @@ mod tests {
         fn state_mut(&mut self) -> &mut FileState {
             &mut self.state
         }
-        fn set_lost(&mut self) {}
         fn tell(&mut self, event: &Event) -> Option<u64> {
             self.told.push(*event);
             Some(self.state.last_seq() + self.told.len() as u64)

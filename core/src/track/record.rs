@@ -28,10 +28,8 @@ pub trait Record: Send {
     fn me(&self) -> HolderId;
     /// What is known, as of the last refresh.
     fn state(&self) -> &FileState;
-    /// The same, to count this process's own references in.
+    /// The same, to count this process's own references in, and to note that it has missed something.
     fn state_mut(&mut self) -> &mut FileState;
-    /// Nothing can be said any more to have been seen in whole.
-    fn set_lost(&mut self);
     /// Records an event of this process; its place in the order of those about objects, if it is one and was recorded. This
     /// process's own references are for others to know: here they are counted.
     fn tell(&mut self, event: &Event) -> Option<u64>;
@@ -77,9 +75,6 @@ impl Record for Alone {
     }
     fn state_mut(&mut self) -> &mut FileState {
         &mut self.state
-    }
-    fn set_lost(&mut self) {
-        self.state.set_lost();
     }
     fn tell(&mut self, event: &Event) -> Option<u64> {
         if !event.is_shared() {
